@@ -188,10 +188,7 @@ def main() -> None:
             make_group(folder / "group", options.lab, options.students)
             if options.ready:
                 make_ready(folder, options.lab, options.backend).rename(folder / "caches")
-            environment = {
-                "XDG_CACHE_HOME": str(folder / "caches"),
-                "CUDA_LAB_GRADER_STORE": str(folder / "times"),
-            }
+            environment = {"XDG_CACHE_HOME": str(folder / "caches"), "CUDA_LAB_GRADER_STORE": str(folder / "times")}
             if gpus:
                 environment["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, range(int(gpus))))
             print(f"{options.students} submissions of {options.lab}, {cores} cores{f', {gpus} GPUs' * bool(gpus)}")

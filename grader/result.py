@@ -183,10 +183,7 @@ def judged_points(checks: Iterable[Check]) -> tuple[float, float]:
     What waits for a failed check is judged with it; what a teacher gave points for is judged too.
     """
     asked = [c for c in checks if c.check not in OF_TIME]
-    return (
-        sum(c.possible for c in asked if not is_unjudged(c)),
-        sum(c.possible for c in asked),
-    )
+    return (sum(c.possible for c in asked if not is_unjudged(c)), sum(c.possible for c in asked))
 
 
 def is_unjudged(check: Check) -> bool:

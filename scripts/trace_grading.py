@@ -27,12 +27,7 @@ STAGES: dict[str, tuple[str, ...]] = {
 """What belongs to a stage alone, in their order.  The compiler and `launching` serve every stage that runs something;
 they know no stage."""
 
-NOUNS = (
-    "submission.records",
-    "submission.kernels.records",
-    "submission.source",
-    "running.evidence",
-)
+NOUNS = ("submission.records", "submission.kernels.records", "submission.source", "running.evidence")
 """What stages hand on: records, with what can be asked of them."""
 TEXTS = ("submission.lexical", "submission.effort")
 """What looks at the characters of a text, whoever has it, and bounds that."""

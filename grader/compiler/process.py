@@ -279,12 +279,7 @@ class CompilerProcess:
         raise AssertionError("the second ending raises")
 
     def _ask(
-        self,
-        ready: Ready,
-        install: bool,
-        asked: Asked,
-        wall_limit_s: float,
-        more: Sequence[str],
+        self, ready: Ready, install: bool, asked: Asked, wall_limit_s: float, more: Sequence[str]
     ) -> tuple[Compiled | str, Ready]:
         """The process's answer, or the reason why there is none; and the process that is there now.  more: options."""
         source, in_memory = asked.source, asked.in_memory

@@ -210,13 +210,7 @@ def result_of(answer: Compiled, ready: Ready, asked: Asked, as_ptx: Callable[[],
 
 def failed(ready: Ready, reason: str, diagnostics: tuple[Diagnostic, ...] = (), log: str = "") -> CompileResult:
     """A compilation that gave no program, for a reason of `CompileResult`."""
-    return CompileResult(
-        ok=False,
-        diagnostics=diagnostics,
-        log=log,
-        nvrtc_version=ready.version,
-        reason=reason,
-    )
+    return CompileResult(ok=False, diagnostics=diagnostics, log=log, nvrtc_version=ready.version, reason=reason)
 
 
 NEWER = {"compute_75": ("compute_80", "compute_90")}

@@ -432,12 +432,7 @@ _IN_REPOSITORY = {"sarif", "github", "gitlab", "markdown"}
 
 
 def write(
-    name: str,
-    result: Result,
-    source: Path,
-    language: str,
-    seconds: float | None = None,
-    out_of: float | None = None,
+    name: str, result: Result, source: Path, language: str, seconds: float | None = None, out_of: float | None = None
 ) -> str:
     """The findings of a result in the format `name`, ready to be printed; `source` is what was graded (see `Told`)."""
     root = repository_of(source) if name in _IN_REPOSITORY else None

@@ -109,11 +109,7 @@ class FunctionGpu:
             return plain
         major, minor = self.card.capability
         return msgspec.structs.replace(
-            plain,
-            backend="gpu",
-            device=self.card.name,
-            driver=self.card.driver,
-            architecture=f"sm_{major}{minor}",
+            plain, backend="gpu", device=self.card.name, driver=self.card.driver, architecture=f"sm_{major}{minor}"
         )
 
     # -- times -------------------------------------------------------------------------------

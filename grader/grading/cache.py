@@ -40,15 +40,7 @@ from grader.report.rendering import HTML_NAME, PDF_NAME
 from grader.result import Result, Student, decode, encode
 from grader.words import told
 
-LIBRARIES = (
-    "numpy",
-    "wasmtime",
-    "tree-sitter",
-    "tree-sitter-cuda",
-    "nvidia-cuda-nvrtc",
-    "cuda-python",
-    "msgspec",
-)
+LIBRARIES = ("numpy", "wasmtime", "tree-sitter", "tree-sitter-cuda", "nvidia-cuda-nvrtc", "cuda-python", "msgspec")
 """What marks depend on besides this code."""
 LARGEST_BYTES = 1 << 20
 """Of a file that is hashed by its content; no larger one is compiled, so its size and time of change will do."""
@@ -272,13 +264,7 @@ class ResultCache:
     """
 
     def __init__(
-        self,
-        outputs: Outputs,
-        lab: Lab,
-        identity: Identity,
-        language: str,
-        pdf: bool,
-        is_fresh: bool,
+        self, outputs: Outputs, lab: Lab, identity: Identity, language: str, pdf: bool, is_fresh: bool
     ) -> None:
         self._outputs = outputs
         self._lab = lab

@@ -149,11 +149,7 @@ def grade(
 
 
 def _beyond_marks_of_calls(
-    grading: _Grading,
-    result: Result,
-    emulated: _Emulated,
-    by_variant: Mapping[str, Evidence],
-    gpu: FunctionGpu | None,
+    grading: _Grading, result: Result, emulated: _Emulated, by_variant: Mapping[str, Evidence], gpu: FunctionGpu | None
 ) -> Result:
     """Add what no mark depends on to the result of a function or a program: sweeps, changes, answers to open tests."""
     lab, options = grading.lab, grading.options
@@ -435,9 +431,7 @@ def _environment(lab: Lab, nvrtc: str, command: str) -> Environment:
 
 
 def with_best(
-    submission: Submission,
-    by_variant: Mapping[str, Evidence],
-    grade: Callable[[Submission], Mapping[str, Evidence]],
+    submission: Submission, by_variant: Mapping[str, Evidence], grade: Callable[[Submission], Mapping[str, Evidence]]
 ) -> tuple[Submission, dict[str, Evidence]]:
     """The submission with the best kernel of each variant, and its evidence.
 

@@ -196,10 +196,7 @@ def with_predictions(
     targets = [target for target in targets_of(lab, original, evidence)[0] if target.of == "submission"]
     sweeps = {sweep.id: sweep for sweep in lab.sweeps if not sweep.host_memory}
     with ThreadPoolExecutor(1) as thread:
-        stores = (
-            ProgramStore(compiler, ARCHITECTURE, thread),
-            ProgramStore(compiler, processor.architecture, thread),
-        )
+        stores = (ProgramStore(compiler, ARCHITECTURE, thread), ProgramStore(compiler, processor.architecture, thread))
         planned = {name: _planned(lab, sweep, targets, stores) for name, sweep in sweeps.items()}
         launches = {
             (name, number): followed(point.kernel, point.place.sizes, processor, stores, MOST_STEPS)

@@ -138,8 +138,7 @@ def _specimen(file: YamlFile, lab: Lab, folder: Path, name: str, data: object, c
     for check in verdict.fails:
         if check not in checks or (check.partition(".")[0] not in verdict.variants and not check.endswith(ABSENT)):
             raise file.error(
-                msg("selftest.unknown_check", check=check, allowed=choose(check, checks)),
-                (name, "fails", check),
+                msg("selftest.unknown_check", check=check, allowed=choose(check, checks)), (name, "fails", check)
             )
     if bool(verdict.fails) != name.startswith("bad/"):
         raise file.error(msg("selftest.good_and_bad"), (name,))

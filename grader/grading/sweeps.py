@@ -178,11 +178,7 @@ class GpuSweeps:
         needed, most = arrays * COPIES_OF_ARRAYS, int(self._bench.device.memory_bytes * MEMORY_SHARE)
         if needed <= most:
             return None
-        reason = msg(
-            "sweeps.gpu_memory",
-            needed=needed / GIB,
-            most=most / GIB,
-        )
+        reason = msg("sweeps.gpu_memory", needed=needed / GIB, most=most / GIB)
         return point.infeasible("impossible", reason)
 
     def _load(self, point: PreparedPoint) -> LoadedPoint | SweepPoint:
@@ -300,8 +296,7 @@ def find(file: Path, left_out: Mapping[str, Message]) -> list[SweepRecord] | Non
         return None
     return [
         structs.replace(
-            record,
-            left_out_said={name: left_out.get(name, reason) for name, reason in record.left_out_said.items()},
+            record, left_out_said={name: left_out.get(name, reason) for name, reason in record.left_out_said.items()}
         )
         for record in kept
     ]

@@ -291,13 +291,7 @@ class Rows:
     """
 
     def __init__(
-        self,
-        works: Sequence[Work],
-        lab: Lab,
-        language: str,
-        outputs: Outputs,
-        decider: Decider,
-        rendered: Set[str],
+        self, works: Sequence[Work], lab: Lab, language: str, outputs: Outputs, decider: Decider, rendered: Set[str]
     ) -> None:
         self._works = works
         self._lab = lab

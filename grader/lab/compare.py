@@ -67,12 +67,7 @@ class Difference:
 
 
 def compare(
-    name: str,
-    got: Array,
-    expected: Array,
-    tolerance: Tolerance,
-    inputs: Mapping[str, Array],
-    is_marked: bool = True,
+    name: str, got: Array, expected: Array, tolerance: Tolerance, inputs: Mapping[str, Array], is_marked: bool = True
 ) -> Difference:
     """Compare one output with the oracle's.
 

@@ -306,10 +306,7 @@ def _checks(
         if points is None:
             raise file.error(msg("yaml.missing_key", name="points", allowed=choose("points", keys_of)), at)
         if isinstance(points, bool) or not isinstance(points, (int, float)) or not 0 <= points <= FULL_MARKS:
-            raise file.error(
-                msg("labs.points", total_points=FULL_MARKS, points=repr(points)),
-                at,
-            )
+            raise file.error(msg("labs.points", total_points=FULL_MARKS, points=repr(points)), at)
         specs[name] = CheckSpec(name, float(points), file.decode(CHECKS[name].settings, at, settings))
     return tuple(specs[name] for name in CHECKS if name in specs)
 
@@ -322,8 +319,7 @@ def check_points(file: YamlFile, variants: tuple[Variant, ...]) -> None:
     if abs(total - FULL_MARKS) > 1e-6:
         by_variant = ", ".join(f"{v.name} {sum(s.points for s in v.checks):g}" for v in variants)
         raise file.error(
-            msg("labs.points_total", total=total, total_points=FULL_MARKS, by_variant=by_variant),
-            ("variants",),
+            msg("labs.points_total", total=total, total_points=FULL_MARKS, by_variant=by_variant), ("variants",)
         )
 
 

@@ -124,10 +124,7 @@ class _Reader:
     def _parameter(self, key: str, part: _SweepParameter, names: list[str]) -> SweepParameter:
         at = (*self._at, key)
         if not part.name.isidentifier() or (part.name in self._sizes and part.name not in part.sizes):
-            raise self._file.error(
-                msg("labs.swept_name", got=part.name),
-                (*at, "name"),
-            )
+            raise self._file.error(msg("labs.swept_name", got=part.name), (*at, "name"))
         if not (part.sizes or part.block or part.constants or part.unroll):
             raise self._file.error(msg("labs.changes_nothing"), at)
         check_known(self._file, (*at, "sizes"), part.sizes, self._sizes)
@@ -191,8 +188,7 @@ class _Reader:
             place = (*at, backend, index)
             if name not in METRICS[backend]:
                 raise self._file.error(
-                    msg("labs.unknown_metric", name=name, allowed=choose(name, METRICS[backend])),
-                    place,
+                    msg("labs.unknown_metric", name=name, allowed=choose(name, METRICS[backend])), place
                 )
             if name in RATES and not self._is_timed:
                 raise self._file.error(msg("labs.needs_timing", name=name), place)

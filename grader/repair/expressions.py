@@ -7,15 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.repair.comparisons import COMPARISONS, LETS_IN, comparison_changes, kind_at
-from grader.repair.function import (
-    BUILTINS,
-    Change,
-    Function,
-    Kind,
-    Variable,
-    is_own_call,
-    is_rounded_down,
-)
+from grader.repair.function import BUILTINS, Change, Function, Kind, Variable, is_own_call, is_rounded_down
 from grader.repair.nodes import (
     arguments_of,
     assignment_of,

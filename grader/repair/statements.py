@@ -7,15 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.repair.function import Change, Function, Variable, zero_of
-from grader.repair.nodes import (
-    ancestors,
-    assignment_of,
-    inner_of,
-    only_statement,
-    operator_of,
-    sides_of,
-    value_of,
-)
+from grader.repair.nodes import ancestors, assignment_of, inner_of, only_statement, operator_of, sides_of, value_of
 from grader.submission.cpp.tree import LOOPS, declared_name, descendants
 from grader.submission.lexical import Edit
 

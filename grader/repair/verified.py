@@ -88,8 +88,13 @@ def judged(
     # What a kernel costs that computes something else tells nothing.
     if not mended or (spoilt and not (spoilt <= OF_COST and set(mended) & OF_RESULTS)):
         return None
-    left = tuple(c.check for c in old if new[c.check].status in ("fail", "error") or _is_waiting(new[c.check]))
-    of_cost = OF_COST.isdisjoint(mended) and BESIDE.issuperset(left)
+    left = tuple(
+        name
+        for name in (c.check for c in old)
+        if new[name].status in ("fail", "error") or name in spoilt or _is_waiting(new[name])
+    )
+    # What it spoils is said, whatever it mends.
+    of_cost = (bool(spoilt) or OF_COST.isdisjoint(mended)) and BESIDE.issuperset(left)
     rest = tuple(name for name in left if of_cost and not _is_waiting(new[name]))
     text = parsed.source.text
     diff = tuple(diff_lines(text, changed(text, change)))

@@ -83,11 +83,7 @@ def wavefront_chart(job: ReportJob) -> BarChart | None:
 def sector_chart(job: ReportJob) -> BarChart | None:
     """32-byte sectors per request to global memory; None when none was counted."""
     return _chart(
-        job,
-        "global",
-        _("Sectors per global-memory request"),
-        _("sectors of 32 bytes per request"),
-        _("minimum"),
+        job, "global", _("Sectors per global-memory request"), _("sectors of 32 bytes per request"), _("minimum")
     )
 
 
@@ -359,11 +355,7 @@ def _lines_of(sweep: SweepRecord) -> list[int | str | None]:
 
 
 def _line(
-    sweep: SweepRecord,
-    text: SweepText,
-    metric: str,
-    points: tuple[str, str, int | str | None],
-    look: tuple[str, int],
+    sweep: SweepRecord, text: SweepText, metric: str, points: tuple[str, str, int | str | None], look: tuple[str, int]
 ) -> Line:
     """points: those of one variant, owner and line.  look: colour and marker."""
     _name, of, line = points

@@ -8,9 +8,7 @@ from grader.i18n import _, ngettext
 from grader.lab.records import Lab, Text
 from grader.measured import Record
 from grader.report.text import Numbers, variant_colour, visible_line
-from grader.report.views import (
-    VariantView,
-)
+from grader.report.views import VariantView
 from grader.result import Override, Result, TitlePage
 from grader.words import check_title
 

@@ -325,11 +325,7 @@ def _variant_notes(
 def counter_note(counter: LineCounters, numbers: Numbers) -> tuple[str, bool]:
     """What one line's requests cost, and whether that is more than they need."""
     if counter.space == "shared":
-        operations = {
-            "load": _("shared load"),
-            "store": _("shared store"),
-            "atomic": _("shared atomic"),
-        }
+        operations = {"load": _("shared load"), "store": _("shared store"), "atomic": _("shared atomic")}
         cost = numbers.decimal(counter.wavefronts / counter.requests)
         if counter.ways > 1:
             text = _("{operation}: {ways}-way conflict, wavefronts per request: {cost}")
@@ -340,11 +336,7 @@ def counter_note(counter: LineCounters, numbers: Numbers) -> tuple[str, bool]:
         else:
             text = _("{operation}: no conflict, wavefronts per request: {cost}")
         return text.format(operation=operations[counter.op], ways=counter.ways, cost=cost), counter.ways > 1
-    operations = {
-        "load": _("global load"),
-        "store": _("global store"),
-        "atomic": _("global atomic"),
-    }
+    operations = {"load": _("global load"), "store": _("global store"), "atomic": _("global atomic")}
     wasteful = counter.sectors > counter.ideal * 1.005
     if wasteful:
         text = _("{operation}: sectors per request: {cost}, minimum {ideal}")

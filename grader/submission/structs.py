@@ -417,11 +417,7 @@ class _Host:
 
 
 def _flat_site(
-    site: LaunchSite,
-    host: _Host,
-    parsed: ParsedFile,
-    kernel: Kernel,
-    places: dict[tuple[str, int], tuple[str, int]],
+    site: LaunchSite, host: _Host, parsed: ParsedFile, kernel: Kernel, places: dict[tuple[str, int], tuple[str, int]]
 ) -> LaunchSite:
     """Return a launch with a text for each field in the struct's place; unchanged where that cannot be read."""
     if len(site.arguments) != len(kernel.parameters):

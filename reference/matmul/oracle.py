@@ -61,10 +61,7 @@ def projection(
 
 
 def rows(
-    inputs: Mapping[str, npt.NDArray[np.generic]],
-    sizes: Mapping[str, int],
-    output: str,
-    which: npt.NDArray[np.intp],
+    inputs: Mapping[str, npt.NDArray[np.generic]], sizes: Mapping[str, int], output: str, which: npt.NDArray[np.intp]
 ) -> npt.NDArray[np.float64]:
     """These rows of `c` in full."""
     left = inputs["a"][which].astype(np.float64)

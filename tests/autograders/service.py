@@ -30,11 +30,7 @@ class Run:
 
 
 def run(
-    command: Sequence[str],
-    environment: Mapping[str, str],
-    cwd: Path,
-    cores: float = 0.5,
-    memory_bytes: int = 768 << 20,
+    command: Sequence[str], environment: Mapping[str, str], cwd: Path, cores: float = 0.5, memory_bytes: int = 768 << 20
 ) -> Run:
     """Run `command` to its end."""
     with _limits(cores, memory_bytes) as groups:

@@ -31,11 +31,7 @@ SLIP = Difference(
 
 def test_correct_counts_the_sizes() -> None:
     row = check(evidence(), "correct")
-    assert (row.status, row.message, row.data) == (
-        "pass",
-        "Every element is right at 2 tested sizes.",
-        {"sizes": 2},
-    )
+    assert (row.status, row.message, row.data) == ("pass", "Every element is right at 2 tested sizes.", {"sizes": 2})
 
 
 def test_correct_names_the_first_element_and_its_values() -> None:

@@ -77,9 +77,7 @@ def test_check_says_what_mends_a_race(capsys: pytest.CaptureFixture[str]) -> Non
     assert "__syncthreads();" not in out
 
 
-def test_watch_says_nothing_that_a_search_may_overrule_or_the_lab_withholds(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_watch_says_nothing_that_a_search_may_overrule_or_the_lab_withholds(capsys: pytest.CaptureFixture[str]) -> None:
     """A tile 16 wide: the block is not what mends it.  How to pad one is for the teacher to tell."""
     from grader.grading.options import GradeOptions, Warm
 

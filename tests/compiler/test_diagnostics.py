@@ -42,10 +42,7 @@ __nv_name_map(4): error: identifier "zz" is undefined
     assert found == (
         Diagnostic("lab.cu", 2, "warning", 'variable "x" was declared but never referenced'),
         Diagnostic(
-            "lab.cu",
-            2,
-            "error",
-            'no instance of function "f" matches the argument list argument types are: (float *)',
+            "lab.cu", 2, "error", 'no instance of function "f" matches the argument list argument types are: (float *)'
         ),
         Diagnostic("lab.cu", 3, "error", 'cannot open source file "a.h"'),
     )

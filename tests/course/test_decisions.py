@@ -107,11 +107,7 @@ def test_an_unknown_time_is_asked_for(tmp_path: Path) -> None:
     assert decision_lines(result, "en") == ["it is not known when the work was submitted; no penalty is applied"]
 
 
-@given(
-    late=st.timedeltas(timedelta(days=-30), timedelta(days=400)),
-    rate=st.floats(0, 100),
-    floor=st.floats(0, 100),
-)
+@given(late=st.timedeltas(timedelta(days=-30), timedelta(days=400)), rate=st.floats(0, 100), floor=st.floats(0, 100))
 def test_penalties_keep_within_their_bounds(late: timedelta, rate: float, floor: float) -> None:
     days = days_late(DUE + late, DUE, UTC)
     assert (days == 0) == (late <= timedelta(0))

@@ -151,9 +151,7 @@ def test_who_handed_in_nothing_and_what_is_nobodys(tmp_path: Path) -> None:
     }
     assert unpacked(tmp_path, files) == {"ivanov": {"x.cu"}, "anna": {"x.cu"}, "orlova": set(), "sidorov": set()}
     _folder, found = unpack(tmp_path / "export.zip", tmp_path / "out")
-    assert [str(text(problem)) for problem in found.problems] == [
-        "starter.cu: lies in no student's folder, skipped",
-    ]
+    assert [str(text(problem)) for problem in found.problems] == ["starter.cu: lies in no student's folder, skipped"]
 
 
 @pytest.mark.parametrize(

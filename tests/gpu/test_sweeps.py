@@ -35,10 +35,7 @@ def lab() -> Lab:
     base = {"emulator": {"rows": 64, "cols": 64}, "gpu": {"rows": 2048, "cols": 2048}}
     metrics = {"emulator": ("sectors",), "gpu": ("time", "gb_per_s")}
     variants = ("naive", "padded")
-    sweeps = (
-        Sweep("size", TEXT, variants, size, base, metrics),
-        Sweep("tile", TEXT, variants, tile, base, metrics),
-    )
+    sweeps = (Sweep("size", TEXT, variants, size, base, metrics), Sweep("tile", TEXT, variants, tile, base, metrics))
     return replace(labs.find("transpose"), sweeps=sweeps)
 
 

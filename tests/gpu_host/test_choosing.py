@@ -100,12 +100,7 @@ def test_where_nothing_can_be_asked_there_are_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "used"),
-    [
-        ('[["H200", "a"], ["H200", "b"]]', ["GPU-a", "GPU-b"]),
-        ("[]", []),
-        ("no JSON", []),
-    ],
+    ("said", "used"), [('[["H200", "a"], ["H200", "b"]]', ["GPU-a", "GPU-b"]), ("[]", []), ("no JSON", [])]
 )
 def test_what_the_driver_lists_is_read(said: str, used: list[str]) -> None:
     listing = subprocess.Popen([sys.executable, "-c", f"print({said!r})"], stdout=subprocess.PIPE)

@@ -134,8 +134,7 @@ def test_a_real_scheduler_with_workers_that_are_killed(cluster: Cluster, tmp_pat
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("dies", "told"),
-    [("workers", "no workers are left there"), ("scheduler", "the scheduler is gone")],
+    ("dies", "told"), [("workers", "no workers are left there"), ("scheduler", "the scheduler is gone")]
 )
 def test_a_cluster_that_is_gone_for_good_is_one_line_and_loses_nothing(
     cluster: Cluster, tmp_path: Path, dies: str, told: str

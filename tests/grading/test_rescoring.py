@@ -84,11 +84,7 @@ def check(status: str, earned: float, **data: object) -> Check:
 
 @pytest.mark.parametrize(
     ("made", "points", "expected"),
-    [
-        (check("pass", 20), 30, (30, 0, 30)),
-        (check("fail", 5), 30, (7.5, 0, 30)),
-        (check("fail", 0), 30, (0, 0, 30)),
-    ],
+    [(check("pass", 20), 30, (30, 0, 30)), (check("fail", 5), 30, (7.5, 0, 30)), (check("fail", 0), 30, (0, 0, 30))],
 )
 def test_points_follow_the_share(made: Check, points: float, expected: tuple[float, float, float]) -> None:
     again = rescored_check(made, CheckSpec("b", points), 20, settings_changed=False)

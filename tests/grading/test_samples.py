@@ -68,11 +68,7 @@ VERDICTS = {
     "smirnov": Verdict(
         24,
         100,
-        {
-            "naive.launch": (0, 57),
-            "shared.launch": (0, 64),
-            "padded.launch": (0, 71),
-        },
+        {"naive.launch": (0, 57), "shared.launch": (0, 64), "padded.launch": (0, 71)},
         # What is wrong with a block that the grader has chosen costs nothing beyond the launch.
         dict.fromkeys(
             [

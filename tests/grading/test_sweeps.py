@@ -13,16 +13,7 @@ from msgspec import structs
 
 from grader import i18n
 from grader.compiler.result import CompileResult
-from grader.gpu.messages import (
-    HostCopiesDone,
-    HostTimes,
-    KernelFacts,
-    Prepared,
-    Problem,
-    Ready,
-    RoundDone,
-    Warm,
-)
+from grader.gpu.messages import HostCopiesDone, HostTimes, KernelFacts, Prepared, Problem, Ready, RoundDone, Warm
 from grader.gpu.session import GpuFault, TimedKernel
 from grader.grading import sweeps
 from grader.grading.sweep_plan import Owner, Target, reference_target

@@ -67,14 +67,8 @@ def test_elements_differ_beyond_what_floats_count_exactly() -> None:
         ("import nowhere\n", "ModuleNotFoundError"),
         ("raise SystemExit(3)\n", "SystemExit: 3"),
         ("def inputs(s, r):\n    exit('no')\ndef expected(i, s):\n    return {}\n", "py:2: the oracle failed at"),
-        (
-            "def inputs(s, r):\n    return {'in': 1}\ndef expected(i, s):\n    return {}\n",
-            "py:1: the oracle failed at",
-        ),
-        (
-            "def inputs(s, r):\n    return 1\ndef expected(i, s):\n    return {}\n",
-            "py:1: `inputs` returns int; ",
-        ),
+        ("def inputs(s, r):\n    return {'in': 1}\ndef expected(i, s):\n    return {}\n", "py:1: the oracle failed at"),
+        ("def inputs(s, r):\n    return 1\ndef expected(i, s):\n    return {}\n", "py:1: `inputs` returns int; "),
         ("\ndef inputs(s, r:\n", "py:2: SyntaxError"),
         (
             "import numpy as np\ndef inputs(s, r):\n    return {'in': np.zeros((2, 3))}\n"

@@ -96,12 +96,8 @@ ORDERS = st.permutations(list(KERNELS))
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    st.lists(st.tuples(ORDERS, st.sampled_from(EDITS), st.sampled_from([1000, 0])), min_size=2, max_size=5),
-)
-def test_an_edit_shows_nothing_of_what_was_before(
-    edits: list[tuple[list[str], Callable[[str], str], int]],
-) -> None:
+@given(st.lists(st.tuples(ORDERS, st.sampled_from(EDITS), st.sampled_from([1000, 0])), min_size=2, max_size=5))
+def test_an_edit_shows_nothing_of_what_was_before(edits: list[tuple[list[str], Callable[[str], str], int]]) -> None:
     remembered = RememberedLaunches()
     for order, edit, n in edits:
         text = edit(HELPER + "".join(KERNELS[name] for name in order))

@@ -68,10 +68,7 @@ def test_what_is_wrong_with_any_headers_is_told_at_once(statement: str, text: st
 
 @pytest.mark.parametrize(
     ("before", "statement"),
-    [
-        ("int map[3];", "map[0] = 1;"),
-        ("void shuffle(vector<float> &v, int a, int b) { }", "shuffle(host, 1, 2);"),
-    ],
+    [("int map[3];", "map[0] = 1;"), ("void shuffle(vector<float> &v, int a, int b) { }", "shuffle(host, 1, 2);")],
 )
 def test_a_name_of_its_own_may_be_one_of_a_header_s_that_it_does_not_include(
     before: str, statement: str, tries: list[int]

@@ -63,10 +63,7 @@ def test_what_is_no_module_of_our_linker_s_stays_as_it_is() -> None:
 def test_a_run_that_comes_to_a_function_left_out_is_begun_anew(tmp_path: Path, rare: str, printed: bytes) -> None:
     text = USUAL % rare
     whole = module(tmp_path, text)
-    names, left_out = (
-        Layout.of(whole).names,
-        lean(whole, called()).left_out,
-    )
+    names, left_out = (Layout.of(whole).names, lean(whole, called()).left_out)
     assert not rare or any("basic_ostreamIw" in names[index] for index in left_out)
     for limits, left in ((TRACED, b"0"), (BOUNDED, b"1")):
         for got in observe_each(Sources([tmp_path / "a.cu"]), [Start(), Start()], limits):

@@ -53,11 +53,7 @@ def test_a_text_of_the_same_words_over_and_over_is_searched_in_time(text: str) -
 
 @pytest.mark.parametrize(
     ("text", "kinds"),
-    [
-        ("float *h = (float *)malloc(4096);", ["copy_size"]),
-        ("float h[1024];", []),
-        ("std::vector<float> h(1024);", []),
-    ],
+    [("float *h = (float *)malloc(4096);", ["copy_size"]), ("float h[1024];", []), ("std::vector<float> h(1024);", [])],
 )
 def test_the_size_of_a_pointer_is_told_and_that_of_an_array_is_not(text: str, kinds: list[str]) -> None:
     assert told(text) == kinds

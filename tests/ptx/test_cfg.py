@@ -67,13 +67,7 @@ def test_unreachable_code_is_dropped() -> None:
 def test_guarded_instructions_are_jumped_round() -> None:
     function = kernel("@%p1 st.global.u32 [%rd1], %r1; @!%p1 ret; mov.u32 %r2, 0; ret;")
     graph = build_cfg(function)
-    assert outline(graph) == [
-        (["bra"], (2, 1)),
-        (["st"], (2,)),
-        (["bra"], (4, 3)),
-        (["ret"], ()),
-        (["mov", "ret"], ()),
-    ]
+    assert outline(graph) == [(["bra"], (2, 1)), (["st"], (2,)), (["bra"], (4, 3)), (["ret"], ()), (["mov", "ret"], ())]
     jump = graph.blocks[0].instructions[0]
     store = graph.blocks[1].instructions[0]
     assert jump.guard is not None

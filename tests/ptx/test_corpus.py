@@ -38,15 +38,7 @@ def run(case: Case, debug: bool = False) -> tuple[list[Any], list[Array], Launch
             passed.append(next(waiting) if isinstance(argument, np.ndarray) else argument)
     report = launch(
         module(case.source, case.options, debug),
-        Launch(
-            case.entry,
-            case.grid,
-            case.block,
-            passed,
-            device=device,
-            shared_bytes=case.shared_bytes,
-            observe=True,
-        ),
+        Launch(case.entry, case.grid, case.block, passed, device=device, shared_bytes=case.shared_bytes, observe=True),
     )
     results = [b.read(a.dtype, a.shape) for b, a in zip(made, buffers(arguments), strict=True)]
     return arguments, results, report

@@ -17,14 +17,7 @@ def told(device: Device) -> dict[str, object]:
     arguments: list[Any] = [source, out, np.int32(7)]
     launch(
         compiled(probe.SOURCE),
-        Launch(
-            "probe",
-            (probe.BLOCKS,),
-            (probe.THREADS,),
-            arguments,
-            device=device,
-            shared_bytes=probe.DYNAMIC_BYTES,
-        ),
+        Launch("probe", (probe.BLOCKS,), (probe.THREADS,), arguments, device=device, shared_bytes=probe.DYNAMIC_BYTES),
     )
     return probe.facts(out.read(np.uint64))
 

@@ -119,14 +119,7 @@ def test_what_keeps_an_access_within_its_array(extents: list[str], index: str, c
             "conjunct",
         ),
         # What keeps from one end of an array keeps as far from the other.
-        (
-            {},
-            "int i = threadIdx.x;\nif (i >= 3) out[i] = 1;",
-            "(i >= 3)",
-            "(i >= 3 && i < n - 3)",
-            3.4,
-            "conjunct",
-        ),
+        ({}, "int i = threadIdx.x;\nif (i >= 3) out[i] = 1;", "(i >= 3)", "(i >= 3 && i < n - 3)", 3.4, "conjunct"),
         (
             {},
             "int i = threadIdx.x;\nif (i < n - 3) out[i] = 1;",

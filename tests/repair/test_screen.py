@@ -163,10 +163,7 @@ def limits(needed: dict[int, int], *, soon: bool = False, ends: str = "") -> dic
     trials: Any = SimpleNamespace(lab=SimpleNamespace(cases={"emulator": None}), programs=None, run_loaded=run_loaded)
     runs = [
         SimpleNamespace(
-            kind="correct",
-            sizes={"n": n},
-            backend="emulator",
-            outcome=SimpleNamespace(thread_instructions=count),
+            kind="correct", sizes={"n": n}, backend="emulator", outcome=SimpleNamespace(thread_instructions=count)
         )
         for n, count in needed.items()
     ]

@@ -40,21 +40,13 @@ WRONG_LATER = {
         "",
         "done ? 0 : in[r * cols + c]; if (c == cols - 1 && r == rows - 1) done = 1",
     ),
-    "wrong from the sixth on": (
-        "\n__device__ unsigned\n launches;",
-        COUNTED,
-        "launches > 5 ? 0 : in[r * cols + c]",
-    ),
+    "wrong from the sixth on": ("\n__device__ unsigned\n launches;", COUNTED, "launches > 5 ? 0 : in[r * cols + c]"),
     "keeps its first result": (
         "__device__ float kept[1 << 20];",
         "",
         "kept[c * rows + r] != 0 ? kept[c * rows + r] : (kept[c * rows + r] = in[r * cols + c])",
     ),
-    "wrong from the twentieth on": (
-        "__device__ int launches;",
-        COUNTED,
-        "launches > 20 ? 0 : in[r * cols + c]",
-    ),
+    "wrong from the twentieth on": ("__device__ int launches;", COUNTED, "launches > 20 ? 0 : in[r * cols + c]"),
     "wrong in one launch of many": (
         "__device__ unsigned long long launches = 7;",
         "if (c == 0 && r == 0) atomicAdd(&launches, 3ull);",

@@ -41,10 +41,7 @@ DIRECT += [
     "x + 1e-30f * t",
     "isnan(t) ? t : x",
 ]
-CHECKED = [
-    "x + (t - 2 * half_tile[threadIdx.x][threadIdx.y])",
-    "t == 2 * half_tile[threadIdx.x][threadIdx.y] ? x : 0",
-]
+CHECKED = ["x + (t - 2 * half_tile[threadIdx.x][threadIdx.y])", "t == 2 * half_tile[threadIdx.x][threadIdx.y] ? x : 0"]
 """Values that depend on what is in shared memory, and are made of what the thread has read itself."""
 STAGED = ["t", "t + 0 * x", "2 * (0.5f * t)", "__int_as_float(__float_as_int(t) | 0)"]
 
@@ -96,11 +93,7 @@ HONEST = {
     ),
     "swizzled": ("float t[32][32]", "t[y][(x + y) & 31] = v", "t[x][(x + y) & 31]"),
     "volatile": ("volatile float t[32][33]", "t[y][x] = v", "t[x][y]"),
-    "twice": (
-        "float t[32][33], u[32][33]",
-        "t[y][x] = v; __syncthreads(); u[y][x] = t[x][y]",
-        "u[y][x]",
-    ),
+    "twice": ("float t[32][33], u[32][33]", "t[y][x] = v; __syncthreads(); u[y][x] = t[x][y]", "u[y][x]"),
     "exchanged by atomics": ("float t[32][33]", "atomicExch(&t[y][x], v)", "t[x][y]"),
     "turned by a shuffle": ("float t[32][33]", "t[y][x] = v", "__shfl_sync(~0u, t[31 - x][y], 31 - x)"),
     "kept in a struct": ("struct { float a[32][33]; } t", "t.a[y][x] = v", "t.a[x][y]"),

@@ -239,8 +239,7 @@ def test_the_reading_that_was_graded_is_found_again() -> None:
 def test_an_unreadable_change_is_said(tmp_path: Path) -> None:
     made = program(tmp_path, main="#define TILE_DIM 32\n#define ROWS 8\n" + TILED + HOST)
     lost = Original(
-        made.submission,
-        lambda texts: replace(made.submission, bindings={"shared": Missing("shared", "no_candidate")}),
+        made.submission, lambda texts: replace(made.submission, bindings={"shared": Missing("shared", "no_candidate")})
     )
     assert lost.changed(binding(made), Change(constants=((NAMES, 16),))).obstacle == "unreadable"
 

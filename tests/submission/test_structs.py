@@ -221,12 +221,7 @@ WRITTEN = SeenArgument("", "void*", buffer="d_out", buffer_bytes=100_000, read_b
             (5, 1000),
             Exchanged("src", "d_out", "dst", "d_in", "t", 10),
         ),
-        (
-            "Task t{d_in, d_out, count, n};",
-            (READ, WRITTEN),
-            (1000, 5),
-            Exchanged("n", "count", "count", "n", "t", 10),
-        ),
+        ("Task t{d_in, d_out, count, n};", (READ, WRITTEN), (1000, 5), Exchanged("n", "count", "count", "n", "t", 10)),
         (
             "Task t; t.src = d_in; t.dst = d_out; t.n = count; t.count = n;",
             (READ, WRITTEN),

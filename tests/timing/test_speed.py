@@ -11,16 +11,7 @@ import numpy as np
 import pytest
 
 from grader.gpu.bench import Candidate, SpeedOrder, measure_speed, pool_of
-from grader.gpu.messages import (
-    HostCopiesDone,
-    HostTimes,
-    KernelFacts,
-    Prepared,
-    Problem,
-    Ready,
-    RoundDone,
-    Warm,
-)
+from grader.gpu.messages import HostCopiesDone, HostTimes, KernelFacts, Prepared, Problem, Ready, RoundDone, Warm
 from grader.gpu.session import GpuFault, TimedKernel
 from grader.lab import labs
 from grader.lab.records import Sizes, TimingRule
@@ -89,12 +80,7 @@ class PaperBench:
         return HostCopiesDone([HostTimes(mode, 1.0, 2.0, 3.0, 6.0, 4.0) for mode in modes])
 
 
-TIMES = {
-    "student:naive": 40.0,
-    "student:padded": 10.0,
-    "reference:naive": 42.0,
-    "reference:padded": 9.0,
-}
+TIMES = {"student:naive": 40.0, "student:padded": 10.0, "reference:naive": 42.0, "reference:padded": 9.0}
 
 
 def order(comparable: bool = True, full: float = 2.0) -> SpeedOrder:

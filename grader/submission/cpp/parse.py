@@ -211,11 +211,7 @@ def _substituted(body: str, arguments: Mapping[str, str]) -> str:
         lambda m: f'"{arguments[m.group(1)]}"' if m.group(1) in arguments else m.group(),
         body,
     )
-    text = re.sub(
-        r'"(?:\\.|[^"\\])*+"?|[^\W\d]\w*',
-        lambda m: arguments.get(m.group(), m.group()),
-        text,
-    )
+    text = re.sub(r'"(?:\\.|[^"\\])*+"?|[^\W\d]\w*', lambda m: arguments.get(m.group(), m.group()), text)
     return re.sub(r"(?<!\s)\s*##\s*", "", text)
 
 
@@ -307,10 +303,7 @@ def _tree(data: bytes, source: SourceText) -> Node:
     tree = None
     with contextlib.suppress(ValueError):
         # Cancelled: some versions of the bindings raise, some return nothing.
-        tree = parser.parse(
-            lambda offset, _point: bytes(view[offset : offset + CHUNK]),
-            progress_callback=cancel,
-        )
+        tree = parser.parse(lambda offset, _point: bytes(view[offset : offset + CHUNK]), progress_callback=cancel)
     if tree is None or is_cancelled:
         raise UsageError(msg("submission.too_large", path=source.path))
     return tree.root_node

@@ -385,13 +385,7 @@ class FileLevel:
                 return
         self.add("other", (), node, node, scope)
 
-    def declaration(
-        self,
-        node: Node,
-        whole: Node,
-        scope: Scope,
-        template: TemplateHead = NO_TEMPLATE,
-    ) -> None:
+    def declaration(self, node: Node, whole: Node, scope: Scope, template: TemplateHead = NO_TEMPLATE) -> None:
         kind, names = self.classify(node)
         self.add(kind, names, node, whole, scope, template)
         if scope.active:

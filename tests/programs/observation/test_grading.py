@@ -103,10 +103,7 @@ KERNELS = [
         marks=pytest.mark.slow,
     ),
     pytest.param(
-        "lambda_and_groups.cu",
-        "transpose",
-        {"naive": "naive", "padded": "no_bank_conflicts"},
-        marks=pytest.mark.slow,
+        "lambda_and_groups.cu", "transpose", {"naive": "naive", "padded": "no_bank_conflicts"}, marks=pytest.mark.slow
     ),
     pytest.param("pitched.cu", "transpose", {"naive": "plain", "padded": "padded"}, marks=pytest.mark.slow),
     pytest.param(
@@ -154,10 +151,7 @@ KERNELS = [
     ),
     # One struct of both arrays and both sizes, with dynamic shared memory that follows from these.
     pytest.param(
-        "struct_of_arrays.cu",
-        "batch-square",
-        {"simple": "prosty", "shared": "dzielony"},
-        marks=pytest.mark.slow,
+        "struct_of_arrays.cu", "batch-square", {"simple": "prosty", "shared": "dzielony"}, marks=pytest.mark.slow
     ),
 ]
 

@@ -144,11 +144,7 @@ CASES = [
         "atomics.cu",
         "exchanges",
         lambda rng: [small(rng, 64), small(rng, 64).astype(I64), np.zeros(64, I32), I32(64)],
-        lambda a: {
-            0: np.arange(64, dtype=I32) * 10,
-            1: np.arange(64) * 7,
-            2: (a[0] + a[1]).astype(I32),
-        },
+        lambda a: {0: np.arange(64, dtype=I32) * 10, 1: np.arange(64) * 7, 2: (a[0] + a[1]).astype(I32)},
         grid=(1,),
         block=(64,),
     ),

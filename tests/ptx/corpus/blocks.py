@@ -120,12 +120,7 @@ CASES = [
         block=(256,),
     ),
     case(
-        "blocks.cu",
-        "inclusive_scan",
-        in_out(),
-        lambda a: {1: scans(a, 256).reshape(-1)[:N]},
-        grid=(4,),
-        block=(256,),
+        "blocks.cu", "inclusive_scan", in_out(), lambda a: {1: scans(a, 256).reshape(-1)[:N]}, grid=(4,), block=(256,)
     ),
     case(
         "blocks.cu",

@@ -342,12 +342,7 @@ CASES = [
         integers_to_float,
     ),
     case("floats.cu", "double_to_float", partial(one, 4, F32, lambda rng: floats(rng, F64)), double_to_float),
-    case(
-        "floats.cu",
-        "polynomial",
-        lambda rng: [rng.normal(0, 1, N).astype(F32), np.zeros(N, F32), COUNT],
-        polynomial,
-    ),
+    case("floats.cu", "polynomial", lambda rng: [rng.normal(0, 1, N).astype(F32), np.zeros(N, F32), COUNT], polynomial),
     case(
         "mathematics.cu",
         "float_functions",

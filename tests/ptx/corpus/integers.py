@@ -236,11 +236,7 @@ CASES = [
     case(
         "integers.cu",
         "narrow_stores",
-        lambda rng: [
-            integers(rng, I32),
-            *(np.zeros(N, t) for t in (np.int8, np.uint8, np.int16, np.uint16)),
-            COUNT,
-        ],
+        lambda rng: [integers(rng, I32), *(np.zeros(N, t) for t in (np.int8, np.uint8, np.int16, np.uint16)), COUNT],
         narrow_stores,
     ),
     case("integers.cu", "int128_ops", lambda rng: doubled(2, U64, rng, 14), int128_ops),

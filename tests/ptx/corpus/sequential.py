@@ -254,12 +254,7 @@ CASES = [
         vectors,
     ),
     case("memory.cu", "local_array", in_out(), by_thread(local_array)),
-    case(
-        "memory.cu",
-        "constants",
-        lambda rng: [small(rng, high=64).astype(F32), np.zeros(N, F32), COUNT],
-        constants,
-    ),
+    case("memory.cu", "constants", lambda rng: [small(rng, high=64).astype(F32), np.zeros(N, F32), COUNT], constants),
     case(
         "memory.cu",
         "device_variables",
@@ -309,10 +304,7 @@ CASES = [
     ),
     case("functions.cu", "recursion", in_out(rows=3), recursion),
     case(
-        "functions.cu",
-        "function_pointers",
-        in_out(),
-        by_thread(lambda a, i: (a[i] + i, a[i] - i, a[i] * i)[a[i] % 3]),
+        "functions.cu", "function_pointers", in_out(), by_thread(lambda a, i: (a[i] + i, a[i] - i, a[i] * i)[a[i] % 3])
     ),
     case(
         "functions.cu",

@@ -147,10 +147,7 @@ CASES = [
     case("warps.cu", "votes", whole(9, U32), votes),
     case("warps.cu", "partial_masks", whole(1), partial_masks),
     case(
-        "warps.cu",
-        "warp_sums",
-        lambda rng: [rng.normal(0, 1, N).astype(F32), np.zeros(M // 32, F32), COUNT],
-        warp_sums,
+        "warps.cu", "warp_sums", lambda rng: [rng.normal(0, 1, N).astype(F32), np.zeros(M // 32, F32), COUNT], warp_sums
     ),
     case(
         "warps.cu", "warp_scan", whole(1), lambda a: {1: np.cumsum(a[0].reshape(-1, 32), axis=1, dtype=I32).reshape(-1)}

@@ -7,10 +7,7 @@ import struct
 
 import pytest
 
-from grader.ptx.frontend.nodes import (
-    Symbol,
-    Variable,
-)
+from grader.ptx.frontend.nodes import Symbol, Variable
 from grader.ptx.frontend.parser import parse
 from tests.ptx.nvrtc import compile_file
 from tests.ptx.ptx_text import HEADER

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from grader.ptx.frontend.nodes import (
-    Address,
-    Label,
-    LabelMark,
-    Register,
-    Symbol,
-    Vector,
-)
+from grader.ptx.frontend.nodes import Address, Label, LabelMark, Register, Symbol, Vector
 from grader.ptx.frontend.parser import parse
 from tests.ptx.nvrtc import compile_file
 from tests.ptx.ptx_text import instructions, kernel

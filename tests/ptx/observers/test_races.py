@@ -31,10 +31,7 @@ def brief(hazard: Hazard) -> tuple[str, bool, int, str, int, str]:
 
 
 BAD = {
-    "missing_barrier": (
-        "    s[t] = in[t];\n    out[t] = s[63 - t];",
-        [("read_write", False, 5, "load", 4, "store")],
-    ),
+    "missing_barrier": ("    s[t] = in[t];\n    out[t] = s[63 - t];", [("read_write", False, 5, "load", 4, "store")]),
     "missing_barrier_between_iterations": (
         "    float x = 0;\n"
         "    for (int k = 0; k < n; ++k) {\n"
@@ -71,10 +68,7 @@ BAD = {
     ),
     "atomic_beside_a_plain_read": (
         "    s[t] = 0;\n    __syncthreads();\n    atomicAdd(&s[t & 7], 1.0f);\n    out[t] = s[t & 7];",
-        [
-            ("read_write", False, 7, "load", 6, "atomic"),
-            ("read_write", True, 7, "load", 6, "atomic"),
-        ],
+        [("read_write", False, 7, "load", 6, "atomic"), ("read_write", True, 7, "load", 6, "atomic")],
     ),
     "atomic_beside_a_plain_write": (
         "    if (t < 32)\n        atomicAdd((int*)&out[0], 1);\n    else if (t == 40)\n        out[0] = 5.0f;",

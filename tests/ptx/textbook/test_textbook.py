@@ -47,9 +47,7 @@ def launched(case: Case, text: str) -> tuple[LaunchReport, list[Any], list[Any]]
 
 
 @pytest.mark.parametrize(
-    "case",
-    [pytest.param(c, marks=pytest.mark.slow if c.options else ()) for c in CASES],
-    ids=lambda case: case.name,
+    "case", [pytest.param(c, marks=pytest.mark.slow if c.options else ()) for c in CASES], ids=lambda case: case.name
 )
 def test_accepted_right_and_no_false_alarm(case: Case) -> None:
     report, given, results = launched(case, case.text)
