@@ -95,10 +95,8 @@ _SHIFTS: Mapping[str, Mapping[str, float]] = {
         "derived_guard": -1.5,
         # A condition that turns away what is needed goes before its numbers are changed: another one may only happen to
         # be what no input has.
-        "drop": -2.4,
-        "unguarded": -2.4,
-        "number": 0.6,
-        "size": 0.4,
+        "drop": -1.6,
+        "unguarded": -1.6,
         "barrier": 2.0,
         "ternary": 2.0,
     },

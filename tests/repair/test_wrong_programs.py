@@ -85,7 +85,8 @@ WRONG: list[tuple[str, str, str, str, list[Edit]]] = [
     (
         "matmul",
         "block.ragged_sizes",
-        f"Remove the return in line 83: the threads that it ends are still needed. {EVERY}",
+        "The return in line 83 comes too early: the threads that it ends have to reach the barrier in line 93 first. "
+        f"{EVERY}",
         "which no thread ever writes.",
         [("mulBlock", "    float acc = 0;\n", "    if (i >= n || j >= n)\n        return;\n    float acc = 0;\n")],
     ),
