@@ -129,6 +129,7 @@ class Candidate:
     name: what it is called, with the words that a template's arguments say.
     pads_rows: a shared array of it is padded in the wrong dimension.
     is_helper: by its name it prepares or checks what other kernels work on.
+    is_intermediate: what it makes was never copied to the host, and another kernel reads it.
     is_pointwise: it looks at one place of its arrays only, the same in each.
     is_idle: nothing launches it, while the program launches a kernel without a body.
     share: its threads as a share of those of the kernel with the most; 1 where that is not known.
@@ -145,6 +146,7 @@ class Candidate:
     is_instance: bool = False
     pads_rows: bool = False
     is_helper: bool = False
+    is_intermediate: bool = False
     is_pointwise: bool = False
     is_idle: bool = False
     share: float = 1.0
@@ -302,6 +304,7 @@ def _unnamed_score(variant: Variant, candidate: Candidate, variants: Sequence[Va
     score = UNNAMED / 2 if any(_named(v, candidate, several_files) is not None for v in variants) else UNNAMED
     # If there are several, the one that has a thread for every element.
     score -= 0.0 if candidate.share >= FEW else 1.0 if candidate.threads > 1 else 8.0
+    score -= 10.0 if candidate.is_intermediate else 0.0
     return score + (3 if variant.shared_memory is not None else 0)
 
 

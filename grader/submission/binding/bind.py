@@ -331,7 +331,7 @@ def _candidates(entries: Sequence[Entry], lab: Lab) -> list[Candidate]:
     of_kernels = []
     own: dict[str, Profile] | None = None
     for entry in entries:
-        candidate = _candidate(entry)
+        candidate = replace(_candidate(entry), is_intermediate=_is_intermediate(entry, entries))
         named = any(strong_rank(variant, entry.called) is not None for variant in lab.variants)
         if entry.kernel.uses_shared and not named and entry.reason is None:
             own = profiles(lab) if own is None else own
@@ -339,6 +339,23 @@ def _candidates(entries: Sequence[Entry], lab: Lab) -> list[Candidate]:
             candidate = replace(candidate, likeness=likeness(profile, own))
         of_kernels.append(candidate)
     return of_kernels
+
+
+def _is_intermediate(entry: Entry, entries: Sequence[Entry]) -> bool:
+    """Return whether what a kernel was seen to write goes on to another kernel, and never to the host."""
+    outputs = {p.name for p in entry.kernel.parameters if p.is_pointer and p.is_written}
+    written = [a for site in entry.sites for a in site.seen if a.name in outputs and a.buffer]
+    if not written or any(a.read_back for a in written):
+        return False
+    buffers = {a.buffer for a in written}
+    for other in entries:
+        if other.kernel.name == entry.kernel.name:
+            continue
+        only_read = {p.name for p in other.kernel.parameters if p.is_pointer and p.is_read and not p.is_written}
+        arguments = (a for site in other.sites for a in site.seen)
+        if any(a.name in only_read and a.buffer in buffers and a.before == "kernel" for a in arguments):
+            return True
+    return False
 
 
 def _candidate(entry: Entry) -> Candidate:

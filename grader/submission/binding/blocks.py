@@ -161,7 +161,7 @@ def _covered_alone(context: LaunchContext, site: LaunchSite) -> list[str]:
     usual = context.rule.covers
     if len(usual) < 2 or not site.observed or site.grid is None or site.block is None:
         return []
-    if ".y" in context.shape.text:
+    if ".y" in context.shape.text or context.shape.numbers_elements:
         return []
     sizes = context.own.sizes()
     if prod(site.grid[1:]) * prod(site.block[1:]) > 1 or not all(sizes.get(name, 0) > 1 for name in usual):

@@ -47,6 +47,7 @@ _ADDED = re.compile(r"\b(\w++)(?=\s*+\+\s*+([\w.]++))")
 _SUBSCRIPT = re.compile(r"\b(\w++)\s*+\[([^\[\]]*+)\]")
 
 # `y` in `int y = blockIdx.y * TILE + threadIdx.y`.
+_THREAD_NUMBER = re.compile(r"\b([A-Za-z_]\w*)\s*=[^;={}]*\bblockIdx\s*\.\s*x\b[^;{}]*;")
 _ROW = re.compile(r"\b(\w+)\s*=[^=;,]*\bthreadIdx\s*\.\s*y\b")
 
 
@@ -96,6 +97,14 @@ class KernelShape:
         return self.covered(0, (1, 1, 1)) is not None and not re.search(
             r"\b(?:blockIdx|threadIdx)\s*\.\s*[yz]\b", self.text
         )
+
+    @property
+    def numbers_elements(self) -> bool:
+        """Whether the number of a thread is an element's, of all rows: it is divided, or held against a product."""
+        for name in set(_THREAD_NUMBER.findall(self.text)):
+            if re.search(rf"\b{name}\s*(?:[/%](?!=)|(?:<|>=)\s*\(?\s*\w+\s*\*\s*\w)", self.text):
+                return True
+        return False
 
     def rows_at_a_time(self, side: int) -> int | None:
         """Rows that a block of fewer rows than its tile steps by: `for (j = 0; j < TILE; j += ROWS)`."""
