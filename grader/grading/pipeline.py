@@ -21,14 +21,15 @@ from grader import __version__
 from grader.course.rules import secret as course_secret
 from grader.errors import UsageError
 from grader.grading.options import BACKENDS, DEFAULTS, GradeOptions, Warm
-from grader.grading.recording import host_remarks, observation_remarks, remark_msg, source_record, variant_record
+from grader.grading.recording import host_remarks, observation_remarks, remark_msg, variant_record
 from grader.lab.records import Lab
 from grader.launching.backend import ARCHITECTURE
 from grader.measured import PredictedTime
 from grader.message import Message, msg
-from grader.result import Check, Environment, Result, Student, TitlePage, score_of, status_of
+from grader.result import Check, Environment, Result, Source, Student, TitlePage, score_of, status_of
 from grader.running.evidence import Evidence, Other
 from grader.submission.records import Missing, Submission, VariantBinding
+from grader.submission.source import SourceText
 from grader.words import told
 
 if TYPE_CHECKING:
@@ -299,7 +300,7 @@ def _called(grading: _Grading, folder: Path, stack: ExitStack, gpu: FunctionGpu 
     submission = read_function(reading.submitted, staged(reading.submitted, reading.sources, lab, folder), lab)
     drawn, trials, drawn_trials = _trials(grading, submission)
     by_variant, called = run_function(lab, submission, trials.oracle, drawn_trials, stack, gpu)
-    sources = [source_record(source) for source in submission.sources]
+    sources = [_source(source) for source in submission.sources]
     for evidence in by_variant.values():
         if checked is not None:
             file = "" if isinstance(evidence.binding, Missing) else evidence.bound.kernel.file
@@ -339,7 +340,7 @@ def _result(lab: Lab, submission: Submission, by_variant: Mapping[str, Evidence]
         environment=environment,
         variants={name: variant_record(evidence) for name, evidence in by_variant.items()},
         checks=checks,
-        sources=[source_record(source) for source in submission.sources],
+        sources=[_source(source) for source in submission.sources],
         remarks_said=[
             *observation_remarks(submission.observed),
             *(remark_msg(kind, line) for kind, line in submission.remarks),
@@ -408,7 +409,7 @@ def _run(
 
     kernels = bound_kernels(trials.lab, submission)
     graded = dict(by_variant)
-    sources = [source_record(source) for source in submission.sources]
+    sources = [_source(source) for source in submission.sources]
     for name, kernel in kernels.items():
         if not by_variant[name].compilation.failure:
             graded[name] = run_kernel(trials, drawn_trials, by_variant[name], kernel)
@@ -427,6 +428,17 @@ def _environment(lab: Lab, nvrtc: str, command: str) -> Environment:
         python=platform.python_version(),
         numpy=np.__version__,
         command=command,
+    )
+
+
+def _source(source: SourceText) -> Source:
+    return Source(
+        file=source.file,
+        text=source.text if source.written is None else source.written,
+        encoding=source.encoding,
+        sha256=source.sha256,
+        notebook=source.notebook,
+        cells=list(source.cells),
     )
 
 

@@ -1,4 +1,4 @@
-"""What was found out about a variant, its host code and its sources, as the records of the result."""
+"""What was found out about a variant and host code, as the records of the result."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from grader.launching.backend import reason_msg
 from grader.launching.trial import Run
 from grader.message import Message, msg, sizes_msg, verbatim
 from grader.ptx.records import Hazard as RawHazard
-from grader.result import Case, Hazard, Launch, Source, Variant
+from grader.result import Case, Hazard, Launch, Variant
 from grader.running.evidence import Evidence
 from grader.submission.cpp.scopes import branch_around
 from grader.submission.kernels.records import Observed, SeenRun
 from grader.submission.records import Interpretation, Missing, Origin, VariantBinding
-from grader.submission.source import SourceText
 
 
 def variant_record(evidence: Evidence) -> Variant:
@@ -262,15 +261,3 @@ def host_remarks(by_variant: Mapping[str, Evidence]) -> list[Message]:
 def _host_remark(file: str, lines: Sequence[int], fault: Message) -> Message:
     several = {"lines": ", ".join(map(str, lines))} if len(lines) > 1 else {}
     return msg("remarks.host_code", file=file, line=lines[0], fault=fault, **several)
-
-
-def source_record(source: SourceText) -> Source:
-    """Return a file as it was handed in."""
-    return Source(
-        file=source.file,
-        text=source.text if source.written is None else source.written,
-        encoding=source.encoding,
-        sha256=source.sha256,
-        notebook=source.notebook,
-        cells=list(source.cells),
-    )
