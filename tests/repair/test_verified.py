@@ -24,6 +24,13 @@ def checks(**status: str) -> list[Any]:
         # Who did something else had no cost to be proud of.
         ({"correct": "fail", "atomics": "pass"}, {"correct": "pass", "atomics": "fail"}, ("atomics",)),
         ({"correct": "fail", "uses": "fail"}, {"correct": "pass", "uses": "fail"}, ("uses",)),
+        # What is spoilt is said, however it stands now, and whatever cost is mended beside it.
+        ({"correct": "fail", "work": "pass"}, {"correct": "pass", "work": "skip"}, ("work",)),
+        (
+            {"correct": "fail", "atomics": "fail", "work": "pass"},
+            {"correct": "pass", "atomics": "pass", "work": "fail"},
+            ("work",),
+        ),
         # What was right stays right, and cheap.
         ({"correct": "fail", "races": "pass"}, {"correct": "pass", "races": "fail"}, None),
         ({"correct": "fail", "uses": "pass"}, {"correct": "pass", "uses": "fail"}, None),
