@@ -6,15 +6,16 @@ A program may itself call its kernels something, in the text that it prints besi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal
 
 from grader.errors import UsageError
 from grader.lab.records import Lab, Variant
 from grader.submission.cpp.parse import parse
 from grader.submission.kernels.kernel import kernels_in
-from grader.submission.kernels.records import Kernel, LaunchSite
+from grader.submission.kernels.records import Kernel
 from grader.submission.kernels.shape import KernelShape
 from grader.submission.source import decode
 
@@ -85,19 +86,8 @@ def likeness(profile: Profile, of_variants: Mapping[str, Profile]) -> dict[str, 
     return by_variant
 
 
-# A name outweighs everything a kernel does: a tile called padded that is not is a fault to show, not to hide.
-NAMED = 100.0
-NAMED_BY_FILE = 50.0
-UNNAMED = 20.0
-# `transpose2` only counts: worth as much where the kernel is what that number usually stands for, else next to nothing.
-NUMBERED = 60.0
-MISNUMBERED = 8.0
-# What the program prints beside a kernel's time.
-PRINTED = 90.0
-# The same of a kernel that does nothing of the kind: it is this variant where no other wants it.
-MISPRINTED = 12.0
 BEST_PER_VARIANT = 6
-# Outweighs all of the above: no variant goes without a kernel so that another one gets the better of two.
+# Outweighs all rules: no variant goes without a kernel so that another one gets the better of two.
 EACH = 400.0
 MAX_OTHERS = 2
 FEW = 0.25
@@ -197,9 +187,8 @@ def assign(
     scores: list[list[tuple[float, int]]] = []
     claims: list[dict[int, Claim]] = []
     for variant in open_variants:
-        scored = {
-            i: s for i, k in enumerate(free) if (s := _score(variant, k, open_variants, several_files)) is not None
-        }
+        pairs = {i: Pair(variant, k, open_variants, several_files) for i, k in enumerate(free)}
+        scored = {i: score for i, pair in pairs.items() if (score := score_of(pair)) is not None}
         # Of equal ones, the later static one: courses go from the plain to the better.  Without names, the first.
         ranked = sorted(((score, i) for i, (score, _claim) in scored.items()), key=lambda pair: (-pair[0], pair[1]))
         scores.append([(score + EACH, i) for score, i in ranked[:BEST_PER_VARIANT]])
@@ -232,89 +221,240 @@ def _best(
     return best
 
 
+@dataclass(frozen=True)
+class Pair:
+    """A kernel that may be a variant, and what `RULES` ask of the two.
+
+    variants: those that are looked for.  several_files: whether a file's name may tell kernels apart.
+    """
+
+    variant: Variant
+    candidate: Candidate
+    variants: Sequence[Variant]
+    several_files: bool
+
+    @cached_property
+    def is_usable(self) -> bool:
+        """Whether it has a body and the lab's parameters, and is there for its own sake."""
+        return self.candidate.fits and not self.candidate.is_helper and not self.candidate.kernel.is_empty
+
+    @cached_property
+    def is_compared_with(self) -> bool:
+        """Whether one thread of it does what the parallel versions beside it are compared with, whatever its name."""
+        return self.candidate.threads == 1 and self.candidate.share < 1
+
+    @cached_property
+    def number(self) -> int | None:
+        """The rank of the variant's pattern that its name has, where that ends in a number: `transpose2`."""
+        rank = None if self.is_compared_with else name_rank(self.variant, self.candidate.name)
+        if rank is None:
+            return None
+        match = re.search(self.variant.names[rank], self.candidate.name, re.IGNORECASE)
+        return rank if match is not None and match.group()[-1:].isdigit() else None
+
+    @cached_property
+    def named(self) -> float | None:
+        """What its name counts, or its file's; None where neither is the variant's."""
+        return None if self.is_compared_with else _named(self.variant, self.candidate, self.several_files)
+
+    @cached_property
+    def is_printed(self) -> bool:
+        """Whether the program calls it this variant, and no other, where it prints its time or result."""
+        is_claimed = self.candidate.claims == {self.variant.name} and not self.is_compared_with
+        return is_claimed and not self.candidate.is_helper
+
+    @cached_property
+    def fits_memory(self) -> bool:
+        return self.variant.shared_memory in (None, self.candidate.kernel.uses_shared)
+
+    @cached_property
+    def fits_padding(self) -> bool:
+        return self.variant.padded in (None, self.candidate.is_padded)
+
+    @cached_property
+    def fits_loops(self) -> bool:
+        return self.variant.unrolled in (None, self.candidate.kernel.unroll > 1)
+
+    @cached_property
+    def fits(self) -> bool:
+        """Whether it is built as the variant; a loop that need not be unrolled may be: that is common in a tile."""
+        return self.fits_memory and self.fits_padding and (self.fits_loops or not self.variant.unrolled)
+
+    @cached_property
+    def dynamic(self) -> float:
+        """Taken off: of two tiles the static one, as how much memory a dynamic one gets may not be readable."""
+        return 1.0 if any(array.dynamic for array in self.candidate.kernel.shared_arrays) else 0.0
+
+    @cached_property
+    def likeness(self) -> float:
+        return self.candidate.likeness.get(self.variant.name, 0.0)
+
+    @cached_property
+    def unusable(self) -> float:
+        """Taken off a name for other parameters than the lab's, or no body."""
+        return 50.0 if not self.candidate.fits else 30.0 if self.candidate.kernel.is_empty else 0.0
+
+    @cached_property
+    def built(self) -> float:
+        """What its being built as the variant adds to a name, or takes off it."""
+        memory, padding, loops = (5, self.fits_memory), (3, self.fits_padding), (4, self.fits_loops)
+        built = sum(points if fits else -points for points, fits in (memory, padding, loops))
+        return built - self.dynamic - self.unusable
+
+    @cached_property
+    def structure(self) -> float:
+        """What it counts by what it does alone."""
+        # What is named for another variant is this one only when that has a better one: two kernels called shared.
+        is_another = any(_named(v, self.candidate, self.several_files) is not None for v in self.variants)
+        score = 10.0 if is_another else 20.0
+        # If there are several, the one that has a thread for every element.
+        score -= 0.0 if self.candidate.share >= FEW else 1.0 if self.candidate.threads > 1 else 8.0
+        score -= 10.0 if self.candidate.is_intermediate else 0.0
+        score += 3.0 if self.variant.shared_memory is not None else 0.0
+        return score - self.dynamic - (0.0 if self.fits_loops else 2.0) + self.likeness
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What makes a kernel a variant's, or nobody's.
+
+    holds: whether it says something of a pair that no rule before it decides.
+    points: what the pair counts, against the other kernels for this variant and against this kernel's other variants;
+        None: it is not that variant.
+    least: fewer points it does not get.  claim: what speaks for the pair.
+    reason: why the rule is there, and at this place.  example: kernels of a transposition that it decides.
+    """
+
+    name: str
+    holds: Callable[[Pair], object]
+    points: Callable[[Pair], float] | None
+    claim: Claim
+    reason: str
+    example: str
+    least: float = 1.0
+
+
+RULES = (
+    Rule(
+        "number",
+        lambda p: (
+            p.number is not None
+            and p.is_usable
+            and p.fits_memory
+            and p.fits_padding
+            and p.fits_loops
+            and p.likeness >= 0
+        ),
+        lambda p: 60.0 - (p.number or 0) - p.dynamic + p.likeness,
+        "structure",
+        "A number only counts: worth a name where the kernel is what that number usually stands for.",
+        "k2 is a padded tile",
+    ),
+    Rule(
+        "another number",
+        lambda p: p.number is not None and p.is_usable and p.fits_memory,
+        lambda p: 8.0 - 0.5 * min(p.number or 0, 10) - p.dynamic,
+        "number",
+        "The second of two equal tiles is the one that should be something else.",
+        "k2 is a tile that lacks its padding, and k1 is one as well",
+        least=-10.0,
+    ),
+    Rule(
+        "helper's name",
+        lambda p: p.named is not None and p.candidate.is_helper,
+        lambda p: 15.0 - p.unusable,
+        "name",
+        "Anything that is called the variant and does not prepare or check is better.",
+        "copyNaive, where no other kernel is called naive",
+    ),
+    Rule(
+        "name",
+        lambda p: p.named is not None,
+        lambda p: (p.named or 0.0) + p.built,
+        "name",
+        "A name outweighs what a kernel does: a tile called padded that is not is a fault to show, not to hide.",
+        "padded is a tile without padding",
+    ),
+    Rule(
+        "printed",
+        lambda p: p.is_printed,
+        lambda p: (90.0 if p.fits_memory else 12.0) + p.built,
+        "name",
+        "A program names its kernels in what it prints of them; one that is built otherwise is the variant where no "
+        "other kernel wants it.",
+        'k<<<…>>> with printf("shared memory: %f ms") behind it',
+    ),
+    Rule(
+        "empty",
+        lambda p: (
+            p.candidate.kernel.is_empty and p.candidate.threads and p.candidate.fits and not p.candidate.is_helper
+        ),
+        lambda p: (4.0 if p.fits_memory else 2.0) / (1 + [v.name for v in p.variants].index(p.variant.name)),
+        "structure",
+        "What the program launches is what is judged, be it empty.",
+        "work without a body, launched",
+        least=0.0,
+    ),
+    Rule(
+        "nobody's",
+        lambda p: not p.is_usable or p.candidate.is_idle,
+        None,
+        "structure",
+        "Helpers, kernels for other parameters, and those that the program leaves aside for an empty one.",
+        "initialize, warmup",
+    ),
+    Rule(
+        "wrong padding",
+        lambda p: not p.fits and p.fits_memory and p.variant.padded and p.candidate.pads_rows,
+        lambda p: 12.0 - p.dynamic,
+        "structure",
+        "The padding is there, in the wrong dimension: a fault to show, where nothing better is that variant.",
+        "work with tile[33][32]",
+    ),
+    Rule(
+        "built otherwise",
+        lambda p: not p.fits,
+        None,
+        "structure",
+        "Without any name, no kernel is a variant that it is not built as.",
+        "work without shared memory is neither shared nor padded",
+    ),
+    Rule(
+        "structure",
+        lambda p: True,
+        lambda p: p.structure,
+        "structure",
+        "Without any name, a kernel is what it does.",
+        "work with tile[32][33] is padded",
+        least=0.5,
+    ),
+)
+"""In their order; the first that holds decides."""
+
+
+def rule_of(pair: Pair) -> Rule:
+    """The rule that decides what a kernel counts for a variant."""
+    return next(rule for rule in RULES if rule.holds(pair))
+
+
+def score_of(pair: Pair) -> tuple[float, Claim] | None:
+    """How well a kernel fits a variant and what speaks for it; None where it cannot be that variant."""
+    rule = rule_of(pair)
+    return (max(rule.points(pair), rule.least), rule.claim) if rule.points is not None else None
+
+
 def name_rank(variant: Variant, name: str) -> int | None:
     """The place of the first of the variant's patterns found in `name`."""
     return next((i for i, pattern in enumerate(variant.names) if re.search(pattern, name, re.IGNORECASE)), None)
-
-
-def _numbered_rank(variant: Variant, name: str) -> int | None:
-    """Return the rank of a pattern that matches a number: such a name counts kernels and says nothing of them."""
-    rank = name_rank(variant, name)
-    if rank is None:
-        return None
-    match = re.search(variant.names[rank], name, re.IGNORECASE)
-    return rank if match is not None and match.group()[-1:].isdigit() else None
-
-
-def _score(
-    variant: Variant, candidate: Candidate, variants: Sequence[Variant], several_files: bool
-) -> tuple[float, Claim] | None:
-    """Return how well a kernel fits a variant and what speaks for it; None where it cannot be that variant."""
-    kernel = candidate.kernel
-    is_helper = candidate.is_helper
-    fits_memory = variant.shared_memory is None or kernel.uses_shared == variant.shared_memory
-    fits_padding = variant.padded is None or candidate.is_padded == variant.padded
-    fits_loops = variant.unrolled is None or (kernel.unroll > 1) == variant.unrolled
-    # A loop that a variant need not unroll may be unrolled all the same: `#pragma unroll` in a tile is common.
-    can_be = fits_memory and fits_padding and (fits_loops or not variant.unrolled)
-    # Of two tiles the static one: how much memory a dynamic one gets may not be readable.
-    dynamic = 1.0 if any(array.dynamic for array in kernel.shared_arrays) else 0.0
-    likeness = candidate.likeness.get(variant.name, 0.0)
-    named = _named(variant, candidate, several_files)
-    numbered = _numbered_rank(variant, candidate.name)
-    claims = candidate.claims
-    if candidate.threads == 1 and candidate.share < 1:
-        # What one thread does beside a parallel version is there to be compared with that, whatever it is called.
-        named = numbered = None
-        claims = frozenset[str]()
-    if numbered is not None and not is_helper and candidate.fits and not kernel.is_empty:
-        if fits_memory and fits_padding and fits_loops and likeness >= 0:
-            return NUMBERED - numbered - dynamic + likeness, "structure"
-        if fits_memory:
-            return MISNUMBERED - 0.5 * min(numbered, 10) - dynamic, "number"
-    if named is None and claims == {variant.name} and not is_helper:
-        named = PRINTED if fits_memory else MISPRINTED
-    if named is None:
-        if kernel.is_empty and candidate.threads and candidate.fits and not is_helper:
-            # What the program launches is what is judged, be it empty.
-            place = [other.name for other in variants].index(variant.name)
-            return (4.0 if fits_memory else 2.0) / (1 + place), "structure"
-        if is_helper or kernel.is_empty or not candidate.fits or candidate.is_idle:
-            return None
-        if not can_be:
-            # The padding is there, in the wrong dimension: a fault to show, where nothing better is that variant.
-            shows_fault = fits_memory and variant.padded and candidate.pads_rows
-            return (MISPRINTED - dynamic, "structure") if shows_fault else None
-        less = dynamic + (0.0 if fits_loops else 2.0)
-        return max(_unnamed_score(variant, candidate, variants, several_files) - less + likeness, 0.5), "structure"
-    score = named + (5 if fits_memory else -5) + (3 if fits_padding else -3) + (4 if fits_loops else -4) - dynamic
-    if is_helper:
-        # Anything better is better: `copyShared` beside a tile without a telling name.
-        score = UNNAMED - 5
-    if not candidate.fits:
-        score -= 50
-    elif kernel.is_empty:
-        score -= 30
-    return max(score, 1.0), "name"
-
-
-def _unnamed_score(variant: Variant, candidate: Candidate, variants: Sequence[Variant], several_files: bool) -> float:
-    """Return how well a kernel fits a variant whose name it does not have."""
-    # What is named for another variant is this one only when that has a better one: two kernels called shared.
-    score = UNNAMED / 2 if any(_named(v, candidate, several_files) is not None for v in variants) else UNNAMED
-    # If there are several, the one that has a thread for every element.
-    score -= 0.0 if candidate.share >= FEW else 1.0 if candidate.threads > 1 else 8.0
-    score -= 10.0 if candidate.is_intermediate else 0.0
-    return score + (3 if variant.shared_memory is not None else 0)
 
 
 def _named(variant: Variant, candidate: Candidate, several_files: bool) -> float | None:
     """Return what a kernel's name counts for a variant, or its file's where a submission has several files."""
     rank = strong_rank(variant, candidate.name)
     if rank is not None:
-        return NAMED - 4.0 * min(rank, 10)
+        return 100.0 - 4.0 * min(rank, 10)
     stem = candidate.kernel.file.rpartition(".")[0]
-    return NAMED_BY_FILE if several_files and strong_rank(variant, stem) is not None else None
+    return 50.0 if several_files and strong_rank(variant, stem) is not None else None
 
 
 def strong_rank(variant: Variant, name: str) -> int | None:
@@ -327,39 +467,3 @@ def strong_rank(variant: Variant, name: str) -> int | None:
         if match is not None and not _WEAK.fullmatch(match.group()) and not match.group()[-1].isdigit():
             return rank
     return None
-
-
-MAX_LINES = 16
-# What is said of a launch, of sizes and of errors names no variant: "Block: 16x16", "3 rows", "error in line 7".
-_NUMBER = r"\s*[:=(,#]?\s*(?:\d|%\d*l*z?[dux])"
-_NO_CLAIM = re.compile(
-    r"(?i)(?:number of|num|threads?|grids?|per|max\w*|/)[\W_]*blocks?\b|\bblocks\b"
-    rf"|\bblock[\W_]*(?:size|dim\w*|count|shape|per)\b|\b(?:blocks?|lines?|rows?|cols?|columns?){_NUMBER}"
-    # What a comparison says of a result: "the answer is wrong".
-    r"|\b(?:(?:is|are|was|were|results?|answer|ans)\W+)+(?:not\W+)?wrong\b|\bwrong\W*(?:results?\b|answer|!|\\n|$)"
-    r"|(?:\d|%\d*l*z?[dux])\s*(?:rows?|cols?|columns?|lines?)\b|\bshared mem\w*[\W_]*(?:per|size)\b"
-)
-_STRING = re.compile(r'"((?:[^"\\\n]|\\.)*+)"?')
-
-
-def claimed(
-    sites: Sequence[LaunchSite],
-    all_sites: Iterable[LaunchSite],
-    lines: Mapping[str, Sequence[str]],
-    variants: Sequence[Variant],
-) -> frozenset[str]:
-    """The variants that are named in what is printed between a kernel's launch and the next kernel's.
-
-    lines: of each file's text.
-    """
-    names: set[str] = set()
-    others = sorted({(site.file, site.line) for site in all_sites})
-    for site in sites:
-        after = next((line for file, line in others if file == site.file and line > site.line), site.line + MAX_LINES)
-        text = "\n".join(lines.get(site.file, ())[site.line - 1 : min(after - 1, site.line + MAX_LINES)])
-        for string in _STRING.findall(text):
-            said = _NO_CLAIM.sub(" ", string)
-            named = [(rank, v.name) for v in variants if (rank := strong_rank(v, said)) is not None]
-            if named:
-                names.add(min(named)[1])
-    return frozenset(names)

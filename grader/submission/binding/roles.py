@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice, permutations, product
 from math import prod
 
@@ -253,7 +255,7 @@ def role_assignments(kernel: Kernel, lab: Lab, arguments: Sequence[SeenArgument]
         raise Unbindable("pointers", expected=len(arrays), got=len(pointers))
     readings = []
     for pointer_roles in _pointer_orders(pointers, arrays):
-        for size_roles in _size_roles(scalars, sizes, pointers, pointer_roles, by_name, lab):
+        for size_roles in _size_roles(_Numbers(scalars, sizes, pointers, pointer_roles, by_name, lab)):
             arrays_left, sizes_left = iter(pointer_roles), iter(size_roles)
             roles = tuple(next(arrays_left if p.is_pointer else sizes_left) for p in kernel.parameters)
             readings.append(_of_structs(kernel, roles, lab))
@@ -300,59 +302,133 @@ def _with_second_input(
     return [*arrays[: index + 1], inputs[0], *arrays[index + 1 :]]
 
 
-def _size_roles(
-    scalars: Sequence[KernelParameter],
-    sizes: Sequence[Parameter],
-    pointers: Sequence[KernelParameter],
-    pointer_roles: Sequence[str],
-    arguments: Mapping[str, SeenArgument],
-    lab: Lab,
-) -> list[tuple[str, ...]]:
+@dataclass(frozen=True)
+class _Numbers:
+    """The numbers that a kernel takes, whose arrays have these roles, and what they were in a launch that was seen."""
+
+    scalars: Sequence[KernelParameter]
+    sizes: Sequence[Parameter]
+    pointers: Sequence[KernelParameter]
+    pointer_roles: Sequence[str]
+    arguments: Mapping[str, SeenArgument]
+    lab: Lab
+
+    @cached_property
+    def values(self) -> list[int | float | None]:
+        return [self.arguments[s.name].value if s.name in self.arguments else None for s in self.scalars]
+
+    @cached_property
+    def whole(self) -> list[int | None]:
+        return [value if isinstance(value, int) else None for value in self.values]
+
+    @cached_property
+    def lengths(self) -> list[tuple[Parameter, int]]:
+        """Each array's role and number of elements, 0 where that is not known."""
+        roles = [self.lab.parameter(role) for role in self.pointer_roles]
+        pairs = zip(self.pointers, roles, strict=True)
+        return [(role, elements_of(p, role, self.arguments.get(p.name))) for p, role in pairs]
+
+    @cached_property
+    def by_name(self) -> list[tuple[str, ...]]:
+        are_whole = all(scalar.dtype in _INTEGERS for scalar in self.scalars)
+        return _size_orders(self.scalars, self.sizes) if are_whole and self.sizes else []
+
+    @cached_property
+    def likeliest(self) -> list[tuple[str, ...]]:
+        return self.by_name if len(self.scalars) >= len(self.sizes) else self.by_name[:1]
+
+    @cached_property
+    def has_pitch(self) -> bool:
+        """Whether two numbers are the side of a square and the length of its rows in memory, no shorter than that."""
+        if len(self.scalars) != 2 or len(self.lab.equal_sizes) != 2:
+            return False
+        are_pitches = [IS_PITCH.fullmatch(scalar.name) is not None for scalar in self.scalars]
+        if sum(are_pitches) != 1:
+            return False
+        pitch, side = self.values[are_pitches.index(True)], self.values[are_pitches.index(False)]
+        return pitch is None or side is None or pitch >= side
+
+    @cached_property
+    def agreed(self) -> list[tuple[str, ...]]:
+        """The orders by name that the values allow."""
+        agreed = agreeing(self.by_name, self.whole, self.lengths)
+        if len(self.scalars) < len(self.sizes):
+            # Which of the sizes is left to constants, values alone do not tell: the likeliest that they allow.
+            # A size that is no side of an array, as a radius, none of them speaks for.
+            sides = {side for p, elements in self.lengths if elements for side in p.shape}
+            agreed = [order for order in agreed if order == self.by_name[0] or sides.intersection(order)][:1]
+        return agreed
+
+    @cached_property
+    def by_value(self) -> list[tuple[str, ...]]:
+        return by_value(self.scalars, self.values, self.lengths, self.lab)
+
+    @property
+    def has_window(self) -> bool:
+        """Whether one that would be a radius, though nobody calls it that, is as large as the window of the usual."""
+        return any(
+            (size := self.lab.parameter(role)).usual is not None
+            and value == 2 * size.usual + 1
+            and size.rank_of(scalar.name) is None
+            for order in self.agreed
+            for scalar, role, value in zip(self.scalars, order, self.whole, strict=True)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """roles: for each number, likeliest first; None where the rule says nothing, and the next one is asked.
+
+    reason: why the rule is there, and at this place.  example: parameters and values that it decides.
+    """
+
+    roles: Callable[[_Numbers], list[tuple[str, ...]] | None]
+    reason: str
+    example: str
+
+
+_RULES = (
+    _Rule(
+        lambda n: n.likeliest if all(value is None for value in n.values) and not n.has_pitch else None,
+        "Where no launch was seen, names are all there is.",
+        "(int rows, int cols)",
+    ),
+    _Rule(
+        lambda n: [(n.sizes[0].name,) * 2] if n.by_name and n.has_pitch else None,
+        "Rows of a square lie one side apart, as graded arrays have no gaps.",
+        "(int n, int pitch) with 1000, 1024",
+    ),
+    _Rule(
+        lambda n: pitched(n.scalars, n.pointers, n.pointer_roles, n.arguments, n.lab) or None,
+        "Memory that is as long as a number times the rows tells that this number is a pitch.",
+        "(int w, int h, size_t pitch) with 500, 300, 2048, arrays of 300 * 2048 bytes",
+    ),
+    _Rule(
+        lambda n: (n.by_value or n.agreed) if n.has_window else None,
+        "A window has a name like a radius', and is 2 * radius + 1.",
+        "(int n, int window) with 10000, 11",
+    ),
+    _Rule(lambda n: n.agreed or None, "Names, where the lengths of arrays allow them.", "(int cols, int rows)"),
+    _Rule(
+        lambda n: n.by_value or None,
+        "Values, where names contradict them or say nothing.",
+        "(int a, int b) with 300, 500, arrays of 150000 elements",
+    ),
+    _Rule(lambda n: n.likeliest, "Values that fit nothing are no reason against the names.", "(int n) with 0"),
+)
+"""Which number is which size, in order; the first that says something decides."""
+
+
+def _size_roles(numbers: _Numbers) -> list[tuple[str, ...]]:
     """Roles for the numbers: by name as far as that agrees with the values that were seen, else by value."""
+    scalars = numbers.scalars
     names = list(dict.fromkeys(scalar.name for scalar in scalars))
-    if len(names) < len(scalars) and len({lab.parameter(role).shape for role in pointer_roles}) == 1:
+    if len(names) < len(scalars) and len({numbers.lab.parameter(role).shape for role in numbers.pointer_roles}) == 1:
         # Members of one name of structs for arrays of one shape are one size.
         each = [next(scalar for scalar in scalars if scalar.name == name) for name in names]
-        orders = _size_roles(each, sizes, pointers, pointer_roles, arguments, lab)
+        orders = _size_roles(replace(numbers, scalars=each))
         return [tuple(order[names.index(scalar.name)] for scalar in scalars) for order in orders]
-    values = [arguments[scalar.name].value if scalar.name in arguments else None for scalar in scalars]
-    named = _size_orders(scalars, sizes) if all(s.dtype in _INTEGERS for s in scalars) and sizes else []
-    likeliest = named if len(scalars) >= len(sizes) else named[:1]
-    if not scalars or (all(value is None for value in values) and not _is_side_and_pitch(scalars, values, lab)):
-        return likeliest
-    if len(scalars) == 2 and named and _is_side_and_pitch(scalars, values, lab):
-        return [(sizes[0].name,) * 2]
-    with_pitch = pitched(scalars, pointers, pointer_roles, arguments, lab)
-    if with_pitch:
-        return with_pitch
-    roles = [lab.parameter(role) for role in pointer_roles]
-    lengths = [(role, elements_of(p, role, arguments.get(p.name))) for p, role in zip(pointers, roles, strict=True)]
-    whole = [value if isinstance(value, int) else None for value in values]
-    agreed = agreeing(named, whole, lengths)
-    if len(scalars) < len(sizes):
-        # Which of the sizes is left to constants, values alone do not tell: the likeliest that they allow.
-        # A size that is no side of an array, as a radius, none of them speaks for.
-        sides = {side for p, elements in lengths if elements for side in p.shape}
-        agreed = [order for order in agreed if order == named[0] or sides.intersection(order)][:1]
-    if any(_is_window(s, lab.parameter(r), v) for o in agreed for s, r, v in zip(scalars, o, whole, strict=True)):
-        return by_value(scalars, values, lengths, lab) or agreed
-    return agreed or by_value(scalars, values, lengths, lab) or likeliest
-
-
-def _is_window(scalar: KernelParameter, size: Parameter, value: int | None) -> bool:
-    """Whether a number that nobody calls a radius is as large as the window of the usual one."""
-    return size.usual is not None and value == 2 * size.usual + 1 and size.rank_of(scalar.name) is None
-
-
-def _is_side_and_pitch(scalars: Sequence[KernelParameter], values: Sequence[int | float | None], lab: Lab) -> bool:
-    """Whether two numbers are the side of a square and the length of its rows in memory, no shorter than that."""
-    if len(scalars) != 2 or len(lab.equal_sizes) != 2:
-        return False
-    are_pitches = [IS_PITCH.fullmatch(scalar.name) is not None for scalar in scalars]
-    if sum(are_pitches) != 1:
-        return False
-    pitch, side = values[are_pitches.index(True)], values[are_pitches.index(False)]
-    return pitch is None or side is None or pitch >= side
+    return next(roles for rule in _RULES if (roles := rule.roles(numbers)) is not None)
 
 
 def _pointer_orders(pointers: Sequence[KernelParameter], arrays: Sequence[Parameter]) -> list[tuple[str, ...]]:
@@ -366,18 +442,19 @@ def _pointer_orders(pointers: Sequence[KernelParameter], arrays: Sequence[Parame
     return list(dict.fromkeys(order for score, order in ranked if score >= best - DOUBT))
 
 
+_OF_POINTERS: tuple[tuple[Callable[[KernelParameter], bool], float, float, str], ...] = (
+    (lambda p: p.is_const, 10, -20, "`const float *in` is never written."),
+    (lambda p: p.is_written, -10, 10, "What `out[i] = …` writes is asked for, unless it is declared otherwise."),
+    (lambda p: p.is_read and not p.is_written, 5, -10, "An output that is only read is never made."),
+)
+"""What a parameter shows, and what that counts for its being an input, and an output; why."""
+
+
 def _pointer_score(pointer: KernelParameter, parameter: Parameter) -> float:
-    is_output = parameter.is_output
-    score = 0.0
-    if pointer.is_const:
-        score += -20 if is_output else 10
-    if pointer.is_written:
-        score += 10 if is_output else -10
-    elif pointer.is_read:
-        score += -10 if is_output else 5
-    if parameter.rank_of(pointer.name) is not None:
-        score += 4
-    return score
+    score = sum(
+        output if parameter.is_output else given for holds, given, output, _why in _OF_POINTERS if holds(pointer)
+    )
+    return score + (4.0 if parameter.rank_of(pointer.name) is not None else 0.0)
 
 
 def _size_orders(scalars: Sequence[KernelParameter], sizes: Sequence[Parameter]) -> list[tuple[str, ...]]:

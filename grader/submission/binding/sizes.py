@@ -344,6 +344,15 @@ def _with_size(expression: Expression, value: int) -> Expression:
     return expression
 
 
+_ROUNDED = (
+    ("ceil_div({over}, {step})", "Each element has a thread: (n + 255) / 256."),
+    ("(({over}) // {step})", "The last elements have none: n / 256, which comes first where the text divides so."),
+    ("(({over} - 1) // {step})", "One block is missing: (n - 1) / 256."),
+    ("(({over}) // {step} + 1)", "One too many where the size is a multiple: n / 256 + 1."),
+)
+"""How many blocks an axis has, in order; the first that gives as many as were seen, and why a program has so many."""
+
+
 def _axis(
     site: LaunchSite,
     axis: int,
@@ -369,10 +378,10 @@ def _axis(
     threads = site.block[axis] if site.block is not None and axis < len(covers) else 0
     steps = [step for step in dict.fromkeys([tile[axis], threads]) if step > 0]
     over = covers[axis]
-    up = [_rounded_up(over, step) for step in steps]
-    down = [f"(({over}) // {step})" for step in steps]
-    models = [*down, *up] if _rounds_down(expression) else [*up, *down]
-    models += [f"(({over} - 1) // {step})" for step in steps] + [f"(({over}) // {step} + 1)" for step in steps]
+    patterns = [pattern for pattern, _why in _ROUNDED]
+    if _rounds_down(expression):
+        patterns[:2] = reversed(patterns[:2])
+    models = [pattern.format(over=over, step=step) for pattern in patterns for step in steps]
     if axis == 0 and len(covers) == 2 and site.grid is not None and site.grid[1] == 1:
         # Tiles numbered along one axis.
         sides = [side for side in dict.fromkeys([isqrt(threads), tile[0], tile[1]]) if side > 1]

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
+from grader.submission.binding.assign import Candidate, Pair, rule_of
+from grader.submission.kernels.kernel import kernels_in
 from tests.submission.binding.kernels import kernel, names
-from tests.submission.labs import bound, bound_file
+from tests.submission.labs import FLIP, bound, bound_file, parsed
 
 
 @pytest.mark.parametrize(
@@ -78,3 +83,34 @@ def test_names_come_first_then_structure(kernels: list[tuple[str, str]], expecte
 def test_padding_is_seen(shared: str, use: str, variant: str) -> None:
     text = f"__global__ void work(const float *a, float *b) {{ {shared} {use} = a[0]; __syncthreads(); b[0] = {use}; }}"
     assert [v for v, name in names(bound(text)).items() if name == "work"] == [variant]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "facts", "variant", "rule"),
+    [
+        ("k2", "padded", {}, "padded", "number"),
+        ("k2", "shared", {}, "padded", "another number"),
+        ("k2", "naive", {}, "padded", "built otherwise"),
+        ("copyNaive", "naive", {"is_helper": True}, "naive", "helper's name"),
+        ("padNaive", "shared", {}, "padded", "name"),
+        ("padNaive", "shared", {"threads": 1, "share": 0.01}, "padded", "built otherwise"),
+        ("k", "shared", {"claims": frozenset({"shared"})}, "shared", "printed"),
+        ("k", "shared", {"claims": frozenset({"shared", "padded"})}, "shared", "structure"),
+        ("k", "", {"threads": 64}, "naive", "empty"),
+        ("k", "", {}, "naive", "nobody's"),
+        ("initialize", "naive", {"is_helper": True}, "naive", "nobody's"),
+        ("k", "naive", {"fits": False}, "naive", "nobody's"),
+        ("k", "naive", {"is_idle": True}, "naive", "nobody's"),
+        ("k", "shared", {"pads_rows": True}, "padded", "wrong padding"),
+        ("k", "shared", {}, "padded", "built otherwise"),
+        ("k", "padded", {}, "padded", "structure"),
+    ],
+)
+def test_the_first_rule_that_holds_decides(
+    name: str, kind: str, facts: dict[str, Any], variant: str, rule: str
+) -> None:
+    text = kernel(name, kind) if kind else f"__global__ void {name}(const float *a, float *b) {{}}"
+    plain = Candidate(kernels_in(parsed(text))[0], is_padded=kind == "padded", fits=True, name=name)
+    candidate = replace(plain, **facts)
+    own = next(v for v in FLIP.variants if v.name == variant)
+    assert rule_of(Pair(own, candidate, FLIP.variants, several_files=False)).name == rule
