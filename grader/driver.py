@@ -9,8 +9,8 @@ import contextlib
 import ctypes
 import json
 import re
+import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -45,10 +45,11 @@ def call(name: str, *arguments: Any) -> Any:
     DriverError : it failed.
     """
     function = _functions.get(name) or _function(name)
-    status, *results = function(*arguments)
+    answer = function(*arguments)
+    status = answer[0]
     if int(status) != 0:
         raise DriverError(name, int(status), status.name)
-    return results[0] if len(results) == 1 else tuple(results)
+    return answer[1] if len(answer) == 2 else answer[1:]
 
 
 _functions: dict[str, Any] = {}
@@ -81,30 +82,39 @@ def function_attribute(function: Any, name: str) -> int:
     return int(call("cuFuncGetAttribute", getattr(driver.CUfunction_attribute, f"CU_FUNC_ATTRIBUTE_{name}"), function))
 
 
-@dataclass(slots=True)
 class Parameters:
-    """Kernel parameters in the form that the driver takes: an array of pointers to values, which lie in `storage`."""
+    """Kernel parameters in the form that the driver takes: an array of pointers to values, which lie in storage of its
+    own.  The driver has read them when a launch returns, so that the next launch may be handed the same storage.
 
-    storage: Any
-    pointers: Any
+    sizes: bytes of each.
+    """
 
-    @property
-    def address(self) -> int:
+    def __init__(self, sizes: Sequence[int]) -> None:
+        # Each where anything may lie.
+        padded = [-(-size // 16) * 16 for size in sizes]
+        self._layout = struct.Struct(
+            "".join(f"{size}s{room - size}x" for size, room in zip(sizes, padded, strict=True))
+        )
+        self._storage = (ctypes.c_char * (sum(padded) + 16))()
+        start = ctypes.addressof(self._storage)
+        base = -(-start // 16) * 16
+        self._offset = base - start
+        places = accumulate(padded, initial=base)
+        self._pointers = (ctypes.c_void_p * (len(padded) + 1))(*places)
+        self.address = ctypes.addressof(self._pointers)
         """Of the array of pointers; valid as long as this object lives."""
-        return ctypes.addressof(self.pointers)
+
+    def put(self, values: Sequence[bytes]) -> None:
+        """Have the values for the next launch, each as long as was said."""
+        self._layout.pack_into(self._storage, self._offset, *values)
 
 
 def parameters(values: Sequence[bytes | int]) -> Parameters:
     """`values` in order: an int is a device address (64 bits), bytes are a scalar as it lies in memory."""
     raw = [value.to_bytes(8, "little") if isinstance(value, int) else value for value in values]
-    # Each where anything may lie.
-    places = [0, *accumulate(-(-len(value) // 16) * 16 for value in raw)]
-    storage = (ctypes.c_char * (places[-1] + 16))()
-    base = -(-ctypes.addressof(storage) // 16) * 16
-    for place, value in zip(places, raw, strict=False):
-        ctypes.memmove(base + place, value, len(value))
-    pointers = (ctypes.c_void_p * len(places))(*(base + place for place in places))
-    return Parameters(storage, pointers)
+    made = Parameters([len(value) for value in raw])
+    made.put(raw)
+    return made
 
 
 def launch(

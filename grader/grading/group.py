@@ -229,8 +229,11 @@ class Group:
                     if isinstance(event, Lost):
                         self._take(event.task, lost(event), tally)
                     elif isinstance(event.reply, Judged):
-                        # In case that the sweeps, on which no mark depends, come to nothing.
+                        # In case that the sweeps, on which no mark depends, come to nothing; where these take long
+                        # the marks stand in the table before.
                         self._judged[event.task.student] = event.reply.result
+                        if self.lab.makes_launches and self.lab.sweeps:
+                            self._mark(event.task, Graded(result=event.reply.result))
                     elif isinstance(event.reply, Checked):
                         continue
                     elif isinstance(event.reply, Graded) and is_marked:

@@ -326,8 +326,9 @@ def grade(order: Order) -> int:
             cache=cache,
             decider=decider,
             open_pool=partial(_grading, order, lab),
-            # Sweeps take most of a GPU's time, and no mark depends on them.
-            marks_first=is_timed and options.sweeps and bool(lab.sweeps),
+            # Sweeps take most of a GPU's time, and no mark depends on them; those of functions and programs take less
+            # than to run all of that twice.
+            marks_first=is_timed and options.sweeps and bool(lab.sweeps) and not lab.makes_launches,
             gpus=gpus,
         )
         ignored = decider.of_nobody(options.lab, people, known_labs)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from grader.driver import DriverError
 from grader.programs.card_memory import CardAllocation, CardMemory, Queues, words_at
 from grader.programs.card_times import CardTimes
 from grader.programs.device import Asked, Device, LateEnd, Outcome, Unsupported, parts_of
+from grader.programs.device_linking import own_name
 from grader.programs.device_memory import Allocation, Bytes
 from grader.programs.records import CallTimes, DeviceCall
 from grader.programs.runtime.devices import Model, model_of, numbers
@@ -35,7 +37,10 @@ MARKS = 1024
 """Words that streams write; those of more streams share them."""
 SPIN_S, SHORT_SLEEP_S, LONG_SLEEP_S = 0.002, 0.0001, 0.001
 """How long the host asks without a pause whether the device has done, and its pauses then."""
-NOT_READY, LAUNCH_TIMEOUT = 600, 702
+NOT_READY, LAUNCH_TIMEOUT, UNSUPPORTED_PTX_VERSION = 600, 702, 222
+_VERSION = re.compile(r"^(\.version\s+)\d+\.\d+", re.M)
+_VERSIONS = ("9.0", "8.8", "8.5", "8.0", "7.8")
+"""Of PTX, that a driver may know where it does not know the compiler's."""
 NEWEST = "h200"
 """The model whose attributes stand for those that a driver does not know."""
 _TRIVIAL = b".version 6.3\n.target sm_70\n.address_size 64\n.visible .entry nothing() { ret; }\0"
@@ -92,6 +97,16 @@ class _Queued(msgspec.Struct, frozen=True):
     on_end: Callable[[Outcome], object]
 
 
+@dataclass(slots=True)
+class _Entry:
+    """A kernel as the driver has it; shared_allowed: the most dynamic shared memory that it was allowed so far."""
+
+    function: Any
+    parameters: driver.Parameters
+    sizes: tuple[int, ...]
+    shared_allowed: int = SHARED_BYTES
+
+
 _RAN = Outcome("ran")
 
 
@@ -129,8 +144,9 @@ class Card(Device, Queues):
         self._printed_to = opened.printed
         self._limit_s = limit_s
         self._binaries: dict[tuple[int, str], Any] = {}
-        self._functions: dict[tuple[int, str], Any] = {}
-        self._shared_allowed: dict[tuple[int, str], int] = {}
+        self._assembled: dict[str, Any] = {}
+        """By PTX, what the driver has made of it: files that are linked are one module."""
+        self._entries: dict[tuple[int, str], _Entry] = {}
         self._streams: dict[int, Any] = {1: 0}
         self._blocking: dict[int, bool] = {1: True}
         self._slots: dict[int, int] = {1: 0}
@@ -212,7 +228,7 @@ class Card(Device, Queues):
             for handle in self._streams.values():
                 if handle:
                     self.called("cuStreamDestroy", handle)
-            for module in self._binaries.values():
+            for module in dict.fromkeys(self._binaries.values()):
                 self.called("cuModuleUnload", module)
             self.called("cuMemFreeHost", self._marks_at)
         except (DriverError, LateEnd):
@@ -226,21 +242,39 @@ class Card(Device, Queues):
     def load(self, unit: int, ptx: str, compiler: str, cubin: bytes = b"") -> None:
         """Raises DriverError where the driver does not take it."""
         super().load(unit, ptx, compiler)
-        self._binaries[unit, compiler] = self.called("cuModuleLoadData", cubin or ptx.encode() + b"\0")
+        self._entries.clear()
+        self._binaries[unit, compiler] = self.called("cuModuleLoadData", cubin) if cubin else self._made_of(ptx)
         self._prints |= "vprintf" in ptx
 
-    def _function(self, unit: int, entry: str) -> Any:
-        key = (unit, entry)
-        if key not in self._functions:
-            binary = self._binaries[unit, self.compiler(unit, entry)]
-            self._functions[key] = self.called("cuModuleGetFunction", binary, entry.encode())
-        return self._functions[key]
+    def _made_of(self, ptx: str) -> Any:
+        """Return what the driver makes of PTX, whose version may be newer than the driver, while nothing in it is."""
+        if ptx not in self._assembled:
+            for version in ("", *_VERSIONS):
+                text = _VERSION.sub(rf"\g<1>{version}", ptx, count=1) if version else ptx
+                try:
+                    self._assembled[ptx] = self.called("cuModuleLoadData", text.encode() + b"\0")
+                    break
+                except DriverError as error:
+                    if error.code != UNSUPPORTED_PTX_VERSION or version == _VERSIONS[-1]:
+                        raise
+        return self._assembled[ptx]
+
+    def _entry_of(self, asked: Asked) -> _Entry:
+        """Return the kernel, with room for as many bytes of each argument as are handed over now."""
+        known = self._entries.get((asked.unit, asked.entry))
+        sizes = tuple([len(value) for value in asked.arguments])
+        if known is None or known.sizes != sizes:
+            binary = self._binaries[asked.unit, self.compiler(asked.unit, asked.entry)]
+            function = self.called("cuModuleGetFunction", binary, asked.entry.encode())
+            known = self._entries[asked.unit, asked.entry] = _Entry(function, driver.Parameters(sizes), sizes)
+        return known
 
     def variable(self, unit: int, name: str) -> Allocation | None:
+        wanted, suffix = parts_of(name), own_name("", unit)
         for compiler, module in self._modules[unit].items():
-            same = [key for key in module.variables if key == name] or [
-                key for key in module.variables if parts_of(key) == parts_of(name)
-            ]
+            names = list(module.variables)
+            same = [key for key in names if key.endswith(suffix) and parts_of(key.removesuffix(suffix)) == wanted]
+            same = same or [key for key in names if key == name] or [key for key in names if parts_of(key) == wanted]
             if len(same) != 1:
                 continue
             try:
@@ -255,7 +289,7 @@ class Card(Device, Queues):
     # -- work --------------------------------------------------------------------------------
 
     def run(self, asked: Asked) -> Outcome:
-        function = self._function(asked.unit, asked.entry)
+        entry = self._entry_of(asked)
         handle = self.handle(asked.stream)
         self.memory.hand_over(asked.arguments, asked.stream)
         number = asked.stream.number
@@ -263,27 +297,25 @@ class Card(Device, Queues):
             # Of a kernel that is not run nothing is left either.
             return _RAN
         try:
-            self._allow_shared(asked, function)
-            name = "cuLaunchCooperativeKernel" if asked.cooperative else "cuLaunchKernel"
-            parameters = driver.parameters(asked.arguments)
-            rest = () if asked.cooperative else (0,)
-            with self._times.around(handle, is_work=True, record=asked.record, step=self._next_step()):
-                self.called(
-                    name, function, *asked.grid, *asked.block, asked.shared_bytes, handle, parameters.address, *rest
-                )
+            if asked.shared_bytes > entry.shared_allowed:
+                attribute = self._cuda.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+                self.called("cuFuncSetAttribute", entry.function, attribute, asked.shared_bytes)
+                entry.shared_allowed = asked.shared_bytes
+            entry.parameters.put(asked.arguments)
+            shape = (*asked.grid, *asked.block, asked.shared_bytes, handle, entry.parameters.address)
+            span = self._times.begun(handle, is_work=True, record=asked.record, step=self._next_step())
+            if asked.cooperative:
+                self.called("cuLaunchCooperativeKernel", entry.function, *shape)
+            else:
+                self.called("cuLaunchKernel", entry.function, *shape, 0)
+            if span is not None:
+                self._times.ended(handle, span)
         except DriverError as error:
             return Outcome("refused", code=error.code)
         self._numbers += 1
         self._queued.setdefault(number, []).append(_Queued(self._numbers, asked.on_end))
         self.called("cuStreamWriteValue32", handle, self._marks_at + 4 * self._slots[number], self._numbers, 0)
         return _RAN
-
-    def _allow_shared(self, asked: Asked, function: Any) -> None:
-        key = (asked.unit, asked.entry)
-        if asked.shared_bytes > max(SHARED_BYTES, self._shared_allowed.get(key, 0)):
-            attribute = self._cuda.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-            self.called("cuFuncSetAttribute", function, attribute, asked.shared_bytes)
-            self._shared_allowed[key] = asked.shared_bytes
 
     def wait(self, streams: Iterable[int]) -> None:
         if self._end is not None:

@@ -236,7 +236,9 @@ class CardMemory(Memory):
 
     def hand_over(self, arguments: Sequence[bytes], stream: Stream) -> None:
         """Before a launch: twins of managed memory among its arguments get what the host has written."""
-        twins = self._twins(arguments) if self._twins_made else []
+        if not self._twins_made:
+            return
+        twins = self._twins(arguments)
         if not all(twin.used_in for twin in twins):
             # A copy out of pageable memory waits for what is queued before it, and what was waited for comes back.
             self._queues.settle(stream)

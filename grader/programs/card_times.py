@@ -134,34 +134,42 @@ class CardTimes:
         """The event that steps' times count from."""
         self._call: _Call | None = None
 
-    @contextlib.contextmanager
-    def around(
+    def begun(
         self, stream: Any, *, is_work: bool, record: SeenLaunch | None = None, step: DeviceCall | None = None
-    ) -> Iterator[None]:
-        """Events around what is queued in a stream within the block, where it is timed."""
+    ) -> Span | None:
+        """Record the event before what is queued in a stream next; None where that is not timed."""
         call = self._call
         is_wanted = step is not None or (record is not None and self._launches < TIMED_LAUNCHES)
         self._launches += record is not None
         if call is None and not is_wanted:
-            yield
-            return
+            return None
         if call is not None and len(call.spans) >= MOST_TIMED:
             call.is_whole = False
-            yield
-            return
+            return None
         if self._base is None and step is not None:
             self._base = self._event()
             self._queues.called("cuEventRecord", self._base, 0)
-        span = Span(is_work, self._event(), self._event(), record, step, call is not None)
+        span = Span(is_work, self._event(), self._event(), record if is_wanted else None, step, call is not None)
         if call is not None:
             call.pause(stream)
         self._queues.called("cuEventRecord", span.first, stream)
-        yield
+        return span
+
+    def ended(self, stream: Any, span: Span) -> None:
+        """Record the event behind it."""
         self._queues.called("cuEventRecord", span.last, stream)
-        if call is not None:
-            call.spans.append(span)
-        if is_wanted:
+        if self._call is not None:
+            self._call.spans.append(span)
+        if span.record is not None or span.step is not None:
             self._open.setdefault(int(stream), []).append(span)
+
+    @contextlib.contextmanager
+    def around(self, stream: Any, *, is_work: bool, step: DeviceCall | None = None) -> Iterator[None]:
+        """Events around what is queued in a stream within the block, where it is timed."""
+        span = self.begun(stream, is_work=is_work, step=step)
+        yield
+        if span is not None:
+            self.ended(stream, span)
 
     def note(self, stream: Any) -> None:
         """Give launches and steps of a stream that was waited for their times."""

@@ -231,9 +231,10 @@ class Device:
 
     def _cached(self, find: Callable[[int, str], Any], unit: int, name: str) -> Any:
         key = (find.__name__, unit, name)
-        if key not in self._looked_up:
-            self._looked_up[key] = find(unit, name)
-        return self._looked_up[key]
+        if key in self._looked_up:
+            return self._looked_up[key]
+        value = self._looked_up[key] = find(unit, name)
+        return value
 
     def is_loaded(self, unit: int) -> bool:
         """Whether a unit has a module."""
@@ -241,6 +242,9 @@ class Device:
 
     def compiler(self, unit: int, entry: str) -> str:
         """Whose code of a kernel is run; "" where none is loaded."""
+        return str(self._cached(self._compiler, unit, entry))
+
+    def _compiler(self, unit: int, entry: str) -> str:
         modules = self._modules.get(unit, {})
         return next((name for name, module in modules.items() if entry in module.functions), "")
 

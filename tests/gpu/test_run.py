@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from grader.cli.main import run
+from tests.programs.expected import PROGRAMS, expected_of, files_of
 
 PIPELINE = r"""
 #include <cstdio>
@@ -80,3 +81,66 @@ def test_the_emulator_tells_counters_beside_times(program: list[str], capfd: pyt
     assert all(launch["microseconds"] for launch in record["launches"])
     # The first launch reads what nobody wrote, which the device does not tell.
     assert {finding["kind"] for finding in record["findings"]} >= {"uninitialized", "race"}
+
+
+SHORT_OF_MEMORY = r"""
+#include <cstdio>
+__global__ void set(int *a) { *a = 7; }
+int main() {
+    void *most = nullptr; int *managed;
+    size_t room, total, take;
+    cudaMemGetInfo(&room, &total);
+    for (take = total; cudaMalloc(&most, take) != cudaSuccess; take -= 256 << 20) cudaGetLastError();
+    printf("%d %d\n", take > total / 2, cudaMallocManaged(&managed, 1 << 30));
+    cudaFree(most);
+    printf("%d ", cudaMallocManaged(&managed, 64 << 20));
+    set<<<1, 1>>>(managed);
+    cudaDeviceSynchronize();
+    printf("%d\n", *managed);
+    cudaFree(managed);
+}
+"""
+FAULT_AMONG_MANY = r"""
+#include <cstdio>
+__global__ void count(int *a, int by) { a[threadIdx.x] += by; }
+__global__ void stray(int *a) { a[1ll << 40] = 1; }
+int main() {
+    int *a, h[32];
+    cudaMalloc(&a, sizeof h);
+    for (int i = 0; i < 2500; i++) count<<<1, 32>>>(a, i % 3);
+    cudaMemcpy(h, a, sizeof h, cudaMemcpyDeviceToHost);
+    printf("%d\n", h[31]);
+    for (int i = 0; i < 50; i++) {
+        count<<<1, 32>>>(a, 1);
+        if (i == 40) stray<<<1, 1>>>(a);
+    }
+    printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "printed", "fault"),
+    [
+        pytest.param(SHORT_OF_MEMORY, "1 2\n0 7\n", "", id="no memory for the twin of managed memory"),
+        pytest.param(FAULT_AMONG_MANY, "2499\ncudaErrorIllegalAddress\n", "stray", id="a fault among queued launches"),
+    ],
+)
+def test_memory_and_faults(
+    text: str, printed: str, fault: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "main.cu").write_text(text, "utf-8")
+    run(["run", str(tmp_path / "main.cu"), "--backend", "gpu", "--lang", "en", "--json"])
+    record = json.loads(capfd.readouterr().out)
+    assert record["stdout"] == printed
+    told = [finding["message"] for finding in record["findings"] if finding["kind"] == "fault"]
+    assert len(told) == bool(fault) and all(fault in message for message in told)
+
+
+@pytest.mark.parametrize("name", ["linked_device_code", "linked_lambda"])
+def test_device_code_of_several_files_is_linked(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    folder = next(folder for folder in PROGRAMS if folder.name == name)
+    expected = expected_of(folder)
+    files = [str(path) for path in files_of(folder, expected)]
+    assert run(["run", *files, "--backend", "gpu", "--json"]) == expected["exit"]
+    assert json.loads(capfd.readouterr().out)["stdout"] == expected["stdout"]

@@ -13,6 +13,7 @@ import struct
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from hashlib import blake2b
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -53,27 +54,57 @@ _FORMATS = {
 }
 
 
+class _Parameter(NamedTuple):
+    """A parameter of a kernel as its launches are described; number: how its value is read, None of what is none."""
+
+    name: str
+    type_text: str
+    number: struct.Struct | None
+    is_pointer: bool
+    may_be_written: bool
+
+
 def is_number(type_text: str) -> bool:
     """Whether a parameter of this type is a number by itself."""
     return type_text.removesuffix(" const") in _FORMATS
 
 
+@lru_cache(maxsize=1000)
+def _parameters(types: tuple[str, ...], names: tuple[str, ...]) -> tuple[_Parameter, ...]:
+    parameters = []
+    for name, type_text in zip(names, types, strict=True):
+        layout = _FORMATS.get(type_text.removesuffix(" const"))
+        argument = SeenArgument(name, type_text)
+        parameters.append(
+            _Parameter(
+                name,
+                type_text,
+                struct.Struct("<" + layout) if layout else None,
+                argument.is_pointer,
+                argument.may_be_written,
+            )
+        )
+    return tuple(parameters)
+
+
 def described(state: State, kernel: Kernel, raw: list[bytes]) -> tuple[SeenArgument, ...]:
     """Name, type, value or memory of each argument, whose bytes are `raw`."""
-    types = kernel.types if len(kernel.types) == len(raw) else tuple("?" for _value in raw)
+    types = kernel.types if len(kernel.types) == len(raw) else ("?",) * len(raw)
     names = state.parameter_names.get(name_parts(kernel.display)[0], ())
+    names = tuple(names) if len(names) == len(raw) else ("",) * len(raw)
     arguments = []
-    for index, (value, type_text) in enumerate(zip(raw, types, strict=True)):
-        argument = SeenArgument(names[index] if len(names) == len(raw) else "", type_text)
-        layout = _FORMATS.get(type_text.removesuffix(" const"))
-        if layout and struct.calcsize("<" + layout) == len(value):
-            (number,) = struct.unpack("<" + layout, value)
-            argument = msgspec.structs.replace(argument, value=number)
-        elif argument.is_pointer and len(value) == 8:
+    for value, (name, type_text, number, is_pointer, may_be_written) in zip(
+        raw, _parameters(types, names), strict=True
+    ):
+        if number is not None and number.size == len(value):
+            arguments.append(SeenArgument(name, type_text, number.unpack(value)[0]))
+            continue
+        argument = SeenArgument(name, type_text)
+        if is_pointer and len(value) == 8:
             allocation = _allocation_at(state, value)
             if allocation is not None:
                 argument = _pointing(state, argument, allocation, value)
-                if argument.may_be_written:
+                if may_be_written:
                     allocation.origins.add("kernel")
         elif len(value) <= MAX_STRUCT_BYTES:
             inside = tuple(
@@ -87,23 +118,25 @@ def described(state: State, kernel: Kernel, raw: list[bytes]) -> tuple[SeenArgum
 
 
 def _allocation_at(state: State, value: bytes) -> Allocation | None:
-    (address,) = struct.unpack("<Q", value)
-    return state.memory.find(address) or shared_at(state, address)
+    address = int.from_bytes(value, "little")
+    return state.memory.find(address) or (shared_at(state, address) if state.host_memory else None)
 
 
 def _pointing(state: State, argument: SeenArgument, allocation: Allocation, value: bytes) -> SeenArgument:
     """Return the argument with a description of the memory that its address lies in."""
-    (address,) = struct.unpack("<Q", value)
+    address = int.from_bytes(value, "little")
     before, digest = _contents(state, allocation)
-    return msgspec.structs.replace(
-        argument,
+    origins = allocation.origins
+    return SeenArgument(
+        argument.name,
+        argument.type_text,
         buffer=allocation.name,
         buffer_bytes=allocation.size,
         offset_bytes=address - (allocation.host or allocation.base),
         before=before,
         digest=digest,
         serial=allocation.serial,
-        origins=tuple(origin for origin in ("copied", "zeroed", "kernel") if origin in allocation.origins),
+        origins=tuple([origin for origin in ("copied", "zeroed", "kernel") if origin in origins]),
     )
 
 
@@ -175,7 +208,7 @@ def filled(state: State) -> tuple[tuple[str, bytes], ...]:
 
 def translated(state: State, raw: bytes, type_text: str) -> bytes:
     """Return an argument as the device takes it: shared memory has another address there."""
-    if len(raw) != 8 or not type_text.endswith("*"):
+    if not state.host_memory or len(raw) != 8 or not type_text.endswith("*"):
         return raw
     (address,) = struct.unpack("<Q", raw)
     shared = shared_at(state, address)
@@ -186,8 +219,7 @@ def memory_of(state: State, record: SeenLaunch, raw: list[bytes]) -> list[Alloca
     """Return the allocation that each argument points to; None for what points to no memory of the device."""
     allocations: list[Allocation | None] = []
     for value, argument in zip(raw, record.arguments, strict=True):
-        address = struct.unpack("<Q", value)[0] if argument.buffer and len(value) == 8 else 0
-        allocations.append(state.memory.find(address) or shared_at(state, address) if address else None)
+        allocations.append(_allocation_at(state, value) if argument.buffer and len(value) == 8 else None)
     return allocations
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 
 import msgspec
 
@@ -37,6 +37,21 @@ _CONFIGURED = struct.Struct("<6Iqq")
 """Grid, block, dynamic shared memory and stream of a launch, as the program's code keeps them."""
 
 
+@lru_cache(maxsize=1000)
+def _configured(raw: bytes, place: Place) -> Configured:
+    *numbers, shared_bytes, stream = _CONFIGURED.unpack(raw)
+    x, y, z, block_x, block_y, block_z = numbers
+    return Configured((x, y, z), (block_x, block_y, block_z), shared_bytes, stream, place)
+
+
+@lru_cache(maxsize=1000)
+def _argument_places(raw: bytes) -> tuple[list[tuple[int, int]], int]:
+    """Return where each argument begins and ends, and where the last of them does."""
+    packed = struct.unpack(f"<{len(raw) // 4}I", raw)
+    places = [(number & 0xFFFF, (number & 0xFFFF) + (number >> 16)) for number in packed]
+    return places, max(end for _start, end in places)
+
+
 def launch(state: State, place: Place, function: int, configured: int, sizes: int, count: int, data: int) -> int:
     """A `<<<…>>>`; sizes: of each of `count` arguments its size, times 65536, and where it lies in `data`."""
     kernel = state.kernels.get(function)
@@ -45,12 +60,12 @@ def launch(state: State, place: Place, function: int, configured: int, sizes: in
             raise CudaError(98)
         if not 0 <= count <= MAX_ARGUMENTS:
             raise CudaError(1)
-        *numbers, shared_bytes, stream = _CONFIGURED.unpack(state.guest.read(configured, _CONFIGURED.size))
-        asked = Configured(tuple(numbers[:3]), tuple(numbers[3:]), shared_bytes, stream, place)
-        packed = state.guest.unpack(f"{count}I", sizes) if count else ()
-        places = [(number & 0xFFFF, (number & 0xFFFF) + (number >> 16)) for number in packed]
-        whole = state.guest.read(data, max(end for _start, end in places)) if places else b""
-        raw = [whole[start:end] for start, end in places]
+        asked = _configured(state.guest.read(configured, _CONFIGURED.size), place)
+        raw: list[bytes] = []
+        if count:
+            places, length = _argument_places(state.guest.read(sizes, 4 * count))
+            whole = state.guest.read(data, length)
+            raw = [whole[start:end] for start, end in places]
         return _launch(state, kernel, asked, raw)
     except CudaError as error:
         # Nobody has its value to look at.
@@ -153,6 +168,7 @@ def _launch(state: State, kernel: Kernel, asked: Configured, raw: list[bytes]) -
         state.call_guest("fflush", 0)
     entry = entry_of(state, kernel) if state.limits.executes else kernel.symbol
     name, template_arguments = name_parts(kernel.display)
+    arguments = described(state, kernel, raw)
     record = SeenLaunch(
         name,
         template_arguments,
@@ -161,8 +177,8 @@ def _launch(state: State, kernel: Kernel, asked: Configured, raw: list[bytes]) -
         asked.grid,
         asked.block,
         max(0, asked.shared_bytes),
-        described(state, kernel, raw),
-        filled=filled(state),
+        arguments,
+        filled=filled(state) if state.limits.looks else (),
         display=kernel.display,
         symbol=kernel.symbol,
         stream=0 if asked.stream in (0, 1, 2) else asked.stream,
@@ -186,13 +202,14 @@ def _launch(state: State, kernel: Kernel, asked: Configured, raw: list[bytes]) -
     ticket = state.begin(stream)
     state.ask("kernel", place, (stream, ticket), name=kernel.display)
     buffers = memory_of(state, record, raw)
-    put_in_order(state, record, buffers, stream, ticket, place)
     launched(state, record, buffers)
-    for buffer in buffers:
-        if buffer is not None and buffer.host:
-            state.written(buffer)
-    check_counts(state, record, buffers)
-    note_arrays(state, record, buffers)
+    if any(buffers):
+        put_in_order(state, record, buffers, stream, ticket, place)
+        for buffer in buffers:
+            if buffer is not None and buffer.host:
+                state.written(buffer)
+        check_counts(state, record, buffers)
+        note_arrays(state, record, buffers)
     if not state.limits.executes:
         record.status = "traced"
         stream.ready_ns += 5_000
@@ -204,9 +221,10 @@ def _launch(state: State, kernel: Kernel, asked: Configured, raw: list[bytes]) -
         for allocation in list(state.memory.live.values())
         if not allocation.host
     ):
-        before = before_kernel(state, record, buffers)
+        before = before_kernel(state, record, buffers) if state.watches else None
         outcome = _run(state, kernel, entry, asked, raw, record, stream)
-        after_kernel(state, record, buffers, before, (stream.number, ticket, place))
+        if before is not None:
+            after_kernel(state, record, buffers, before, (stream.number, ticket, place))
         for buffer in buffers:
             if buffer is not None and buffer.host:
                 state.calls.moved(lambda buffer=buffer: [buffer.seen()], into=False)
@@ -214,18 +232,21 @@ def _launch(state: State, kernel: Kernel, asked: Configured, raw: list[bytes]) -
             state.texts_held.append(Text(outcome.printf.encode(), kernel.display, stream.number, ticket, place))
     else:
         outcome = Outcome("too_large")
-    seconds = outcome.thread_instructions / (state.model.multiprocessors * state.model.cores_per_multiprocessor)
-    stream.ready_ns += 5_000 + int(seconds / state.model.clock_khz * 1e6)
+    stream.ready_ns += 5_000
+    if outcome.thread_instructions:
+        seconds = outcome.thread_instructions / (state.model.multiprocessors * state.model.cores_per_multiprocessor)
+        stream.ready_ns += int(seconds / state.model.clock_khz * 1e6)
     state.pending.append(Pending(kernel.display, stream.number, ticket, place, state.launch_count))
-    file = outcome.file if outcome.file == LIBRARY or state.sources.has(outcome.file) else state.unit_names[kernel.unit]
-    state.calls.launched(record, file, outcome)
+    if state.calls.is_underway:
+        known = outcome.file == LIBRARY or state.sources.has(outcome.file)
+        state.calls.launched(record, outcome.file if known else state.unit_names[kernel.unit], outcome)
     return judge(state, kernel, record, outcome, place)
 
 
 def _tell_unreachable(state: State, record: SeenLaunch, raw: list[bytes]) -> None:
     """Report freed arrays among a launch's arguments, at the line that freed them, and pointers of the host's."""
     for index, (value, argument) in enumerate(zip(raw, record.arguments, strict=True)):
-        if argument.buffer or not argument.is_pointer or len(value) != 8:
+        if argument.buffer or argument.value is not None or not argument.is_pointer or len(value) != 8:
             continue
         (address,) = struct.unpack("<Q", value)
         if 0 < address < state.guest.size():
@@ -249,7 +270,8 @@ def _tell_unreachable(state: State, record: SeenLaunch, raw: list[bytes]) -> Non
 def _run(
     state: State, kernel: Kernel, entry: str, asked: Configured, raw: list[bytes], record: SeenLaunch, stream: Stream
 ) -> Outcome:
-    state.refresh_host_memory()
+    if state.host_memory:
+        state.refresh_host_memory()
     managed = []
     for unit, name, address, size in state.managed:
         variable = state.gpu.variable(unit, name) if unit == kernel.unit else None
@@ -260,13 +282,14 @@ def _run(
             managed.append((variable, address, before.copy()))
     key = (kernel.symbol, kernel.unit, asked.grid, asked.block)
     count = state.seen_launches[key] = state.seen_launches.get(key, 0) + 1
-    types = [parameter.type_text for parameter in record.arguments]
-    if not state.keeps_pointers and pointers_are_kept(state, raw, types):
-        state.keeps_pointers = True
-        give_back_pointers(state, everywhere=True)
     arguments = raw
-    if not state.keeps_pointers:
-        arguments = [translated(state, value, type_text) for value, type_text in zip(raw, types, strict=True)]
+    if state.host_memory and not state.keeps_pointers:
+        types = [parameter.type_text for parameter in record.arguments]
+        if pointers_are_kept(state, raw, types):
+            state.keeps_pointers = True
+            give_back_pointers(state, everywhere=True)
+        else:
+            arguments = [translated(state, value, type_text) for value, type_text in zip(raw, types, strict=True)]
 
     def execute() -> Outcome:
         what = Asked(
@@ -288,15 +311,20 @@ def _run(
             on_end=lambda outcome: judge(state, kernel, record, outcome, asked.place),
         )
         try:
-            with state.undone():
+            if state.limits.undoes_bytes:
+                with state.undone():
+                    outcome = state.gpu.run(what)
+            else:
                 outcome = state.gpu.run(what)
-            outcome = msgspec.structs.replace(outcome, hazards=of_null(state, record, raw, outcome.hazards))
+            if outcome.hazards:
+                outcome = msgspec.structs.replace(outcome, hazards=of_null(state, record, raw, outcome.hazards))
         except LateEnd as end:
             # Of a launch before this one, which is refused then.
             record.status, record.error = "failed", name_of(end.outcome.code)
             raise
-        state.instructions_left = max(0, state.instructions_left - outcome.charged)
-        state.steps_left = max(0, state.steps_left - outcome.steps)
+        if outcome.charged or outcome.steps:
+            state.instructions_left = max(0, state.instructions_left - outcome.charged)
+            state.steps_left = max(0, state.steps_left - outcome.steps)
         return outcome
 
     if state.calls.is_underway:
@@ -304,7 +332,7 @@ def _run(
     else:
         launch = (*key, entry, asked.shared_bytes, asked.is_cooperative, *arguments)
         outcome = state.gpu.again(kernel.unit, launch, execute)
-    if not state.keeps_pointers:
+    if state.host_memory and not state.keeps_pointers:
         give_back_pointers(state)
     for variable, address, before in managed:
         # A kernel may have written it by its address instead.

@@ -28,7 +28,7 @@ PAGE = 2 << 20
 """Granularity in which a driver maps memory: what lies beyond an array, but not beyond this, does not fault."""
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
 class Configured:
     """What stands in a `<<<…>>>`, and where that is."""
 
@@ -108,6 +108,8 @@ def of_null(state: State, record: SeenLaunch, raw: Sequence[bytes], hazards: Seq
 
     An index may lead from address 0 to where the host's memory is; beside a pointer of the host's nobody can tell.
     """
+    if not hazards:
+        return ()
     pointers = [
         (argument.name, int.from_bytes(value, "little"))
         for argument, value in zip(record.arguments, raw, strict=True)

@@ -161,8 +161,6 @@ def _load(state: State, units: Sequence[int], codes: Sequence[Code]) -> None:
     ------
     ProgramEnded : a function is nowhere, or the device cannot take the code.
     """
-    if len(codes) > 1 and any(code.cubin for code in codes):
-        raise ProgramEnded(msg("programs.not_on_card", what="-rdc=true"))
     try:
         text = linked_ptx([code.ptx for code in codes]) if len(codes) > 1 else codes[0].ptx
     except DefinedTwice as error:
@@ -172,7 +170,7 @@ def _load(state: State, units: Sequence[int], codes: Sequence[Code]) -> None:
     try:
         ptx = _FILES.sub(lambda match: f'{match[1]}"{state.own_file(match[2])}"', text)
         for unit, code in zip(units, codes, strict=True):
-            state.gpu.load(unit, ptx, codes[0].compiler, code.cubin)
+            state.gpu.load(unit, ptx, codes[0].compiler, code.cubin if len(codes) == 1 else b"")
     except LateEnd:
         raise
     except DriverError as error:
@@ -196,7 +194,8 @@ def entry_of(state: State, kernel: Kernel) -> str:
     ProgramEnded : there is no such kernel as neither compiler gives it.
     CudaError : there is none.
     """
-    load(state, kernel.unit)
+    if not state.gpu.is_loaded(kernel.unit):
+        load(state, kernel.unit)
     entry = state.gpu.entry(kernel.unit, kernel.symbol)
     if entry is None and kernel.unit in state.lacking:
         reason = state.lacking[kernel.unit]

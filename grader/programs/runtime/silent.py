@@ -69,7 +69,7 @@ def note_arrays(state: State, record: SeenLaunch, allocations: Sequence[Allocati
     """Note how large the elements are that a kernel takes each of its arrays for, and what it may write."""
     for allocation, argument in zip(allocations, record.arguments, strict=True):
         if allocation is not None:
-            width = WIDTHS.get(argument.type_text.rstrip("*").strip().removesuffix(" const"), 1)
+            width = _width(argument.type_text)
             # Of an array that is handed over in parts a copy may be of such a part.
             allocation.width = 1 if argument.offset_bytes or allocation.width == 1 else width
             allocation.written += argument.may_be_written
@@ -185,11 +185,13 @@ def _is_handle(name: str, pointers: Sequence[str], size: int, allocation: Alloca
 
 def check_counts(state: State, record: SeenLaunch, allocations: Sequence[Allocation | None]) -> None:
     """Tell of arrays that have as many bytes as they should have elements."""
-    numbers = [a.value for a in record.arguments if isinstance(a.value, int) and a.value > 1]
-    counts = _products(tuple(numbers))
+    counts: frozenset[int] | None = None
     for allocation, argument in zip(allocations, record.arguments, strict=True):
-        width = WIDTHS.get(argument.type_text.rstrip("*").strip().removesuffix(" const"), 1)
-        if allocation is None or allocation.kind != "device" or width < 2 or allocation.size not in counts:
+        if allocation is None or allocation.kind != "device" or _width(argument.type_text) < 2:
+            continue
+        if counts is None:
+            counts = _products(tuple([a.value for a in record.arguments if isinstance(a.value, int) and a.value > 1]))
+        if allocation.size not in counts:
             continue
         place = Place(allocation.line, allocation.file)
         if (place, record.display) in state.counted:
@@ -201,6 +203,12 @@ def check_counts(state: State, record: SeenLaunch, allocations: Sequence[Allocat
             kernel, size = record.display, allocation.size
             message = msg("programs.count_of_bytes", array=allocation.name, bytes=size, kernel=kernel)
             state.tell("alloc_size", "warning", message, place)
+
+
+@lru_cache(maxsize=1000)
+def _width(type_text: str) -> int:
+    """Bytes of an element of an array of that type; 1 where that is not known."""
+    return WIDTHS.get(type_text.rstrip("*").strip().removesuffix(" const"), 1)
 
 
 @lru_cache(maxsize=1000)
@@ -290,13 +298,20 @@ def launched(state: State, record: SeenLaunch, allocations: Sequence[Allocation 
     """Note a launch, with the allocation of each argument, None for a number or what is unknown."""
     if len(state.flow) > MAX_STEPS:
         return
-    reads = [allocation for allocation in allocations if allocation is not None]
-    writes = [a for a, x in zip(allocations, record.arguments, strict=True) if a is not None and x.may_be_written]
+    reads: list[Allocation] = []
+    writes: list[Allocation] = []
     # What goes where it cannot be followed, or where the host reads without a call, counts as read.
-    is_open = not writes or any(allocation.host for allocation in writes)
+    is_open = False
     for allocation, argument in zip(allocations, record.arguments, strict=True):
-        is_open |= allocation is None and argument.value is None
-        is_open |= argument.type_text.count("*") > 1
+        if argument.value is not None:
+            continue
+        is_open |= allocation is None or argument.type_text.count("*") > 1
+        if allocation is not None:
+            reads.append(allocation)
+            if argument.may_be_written:
+                writes.append(allocation)
+                is_open |= bool(allocation.host)
+    is_open |= not writes
     state.flow.append((record, tuple(reads), () if is_open else tuple(writes)))
     for allocation in reads:
         state.results.pop(id(allocation), None)
@@ -418,7 +433,7 @@ def before_kernel(state: State, record: SeenLaunch, allocations: Sequence[Alloca
         for allocation, argument in zip(allocations, record.arguments, strict=True)
     ]
     total = sum(allocation.size for allocation in ours if allocation is not None)
-    if not state.watches or not total or total > MAX_LOOKED_AT:
+    if not total or total > MAX_LOOKED_AT:
         return [None] * len(ours)
     if may_speak(state):
         return [None] * len(ours)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from typing import Any
 
 from grader.programs.device import LateEnd
@@ -58,6 +57,8 @@ INTERNAL = registration.INTERNAL
 
 COPIES = ("cublasSet", "cublasGet")
 """Of these, what moves data and computes nothing."""
+MOST_PLACES = 10_000
+"""Of each function's calls, kept."""
 LIBRARY_HEADERS = ("thrust/", "cub/", "cuda/")
 """What the names of headers begin with whose calls are a library's own business."""
 
@@ -102,26 +103,32 @@ def _quiet(state: State, function: Callable[..., int | None]) -> Callable[..., i
 
 
 def _call(state: State, name: str, function: Callable[..., int | None]) -> Callable[..., int]:
-    cleans = name in queries.NEVER_STICKY
-    files: dict[int, str] = {}
+    cleans, waits, arrives = name in queries.NEVER_STICKY, name in queries.WAITING, name not in queries.BEFORE_A_FAULT
+    is_library = name.startswith(graphs.LIBRARIES)
+    is_work = is_library and not name.startswith(COPIES) and bool(state.limits.undoes_bytes)
+    places: dict[tuple[int, int], Place] = {}
+
+    def place_of(line: int, file: int) -> Place:
+        try:
+            written_in = state.guest.text(file).removeprefix("./")
+        except BadPointer:
+            written_in = ""
+        place = Place(0, LIBRARY) if written_in.startswith(LIBRARY_HEADERS) else Place(max(0, line), written_in)
+        if len(places) < MOST_PLACES:
+            places[line, file] = place
+        return place
 
     def call(*values: Any) -> int:
         *arguments, line, file = values
-        if file not in files:
-            try:
-                files[file] = state.guest.text(file).removeprefix("./")
-            except BadPointer:
-                files[file] = ""
-        written_in = files[file]
-        place = Place(0, LIBRARY) if written_in.startswith(LIBRARY_HEADERS) else Place(max(0, line), written_in)
+        place = places.get((line, file)) or place_of(line, file)
         if state.loads_first:
             state.loads_first = False
             registration.load_all(state)
         state.tick()
         state.calling = name
-        if name.startswith(graphs.LIBRARIES):
+        if is_library:
             state.ask("library", place)
-        if name not in queries.BEFORE_A_FAULT:
+        if arrives and state.fault is not None:
             state.arrive()
         try:
             if state.sticky and not cleans:
@@ -130,10 +137,12 @@ def _call(state: State, name: str, function: Callable[..., int | None]) -> Calla
                 state, name, function, place, arguments
             ):
                 return 0
-            is_work = name.startswith(graphs.LIBRARIES) and not name.startswith(COPIES)
-            with state.undone() if is_work else nullcontext():
+            if is_work:
+                with state.undone():
+                    code = function(state, place, *arguments) or 0
+            else:
                 code = function(state, place, *arguments) or 0
-            if name in queries.WAITING and (place.file, place.line) not in state.unused_results:
+            if waits and (place.file, place.line) not in state.unused_results:
                 state.checked()
         except LateEnd as end:
             state.came_late(end)

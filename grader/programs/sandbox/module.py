@@ -195,36 +195,39 @@ class Fuel:
         store.set_fuel(instructions)
         self._store = store
         self._context = store._context()
-        self._read = _bindings.wasmtime_context_get_fuel
-        self._write = _bindings.wasmtime_context_set_fuel
+        # Without the package's own functions around them.
+        self._read = _bindings._wasmtime_context_get_fuel
+        self._write = _bindings._wasmtime_context_set_fuel
         self._number = ctypes.c_uint64()
         self._place = ctypes.byref(self._number)
-        self._held: int | None = None
+        self.held: int | None = None
+        """What is left, while it is counted here."""
 
     @property
     def left(self) -> int:
-        if self._held is not None:
-            return self._held
+        if self.held is not None:
+            return self.held
         self._read(self._context, self._place)
         return self._number.value
 
     @left.setter
     def left(self, instructions: int) -> None:
-        if self._held is not None:
-            self._held = instructions
+        if self.held is not None:
+            self.held = instructions
         else:
             self._write(self._context, instructions)
 
-    def take(self) -> None:
-        """Count fuel here while the program's own code stands still."""
+    def take(self) -> int:
+        """Count fuel here while the program's own code stands still; return it."""
         self._read(self._context, self._place)
-        self._held = self._number.value
+        self.held = self._number.value
+        return self.held
 
     def give(self) -> None:
         """Hand what is left back to the program."""
-        if self._held is not None:
-            self._write(self._context, self._held)
-            self._held = None
+        if self.held is not None:
+            self._write(self._context, self.held)
+            self.held = None
 
 
 def bound(store: Any, kind: Any, function: Callable[..., int]) -> tuple[Any, Any]:

@@ -422,7 +422,9 @@ class ProgramRun:
         ------
         ProgramEnded : so much is not left.
         """
-        left = self._fuel.left
+        left = self._fuel.held
+        if left is None:
+            left = self._fuel.left
         if left < instructions <= CALL_INSTRUCTIONS:
             # So little is done; the program ends at its own next instruction, whose line can be told.
             instructions = left
@@ -436,9 +438,10 @@ class ProgramRun:
         """Return `function` with its cost counted and errors turned into the program's end."""
 
         def call(*values: Any) -> int:
-            self._fuel.take()
             # The program comes to its end at its own next instruction where no more is left.
-            self._spend(CALL_INSTRUCTIONS)
+            cost = min(self._fuel.take(), CALL_INSTRUCTIONS)
+            self._fuel.held -= cost
+            self._charged += cost
             if self._early is not None:
                 self._early.enter()
             try:
