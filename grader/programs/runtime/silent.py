@@ -298,20 +298,12 @@ def launched(state: State, record: SeenLaunch, allocations: Sequence[Allocation 
     """Note a launch, with the allocation of each argument, None for a number or what is unknown."""
     if len(state.flow) > MAX_STEPS:
         return
-    reads: list[Allocation] = []
-    writes: list[Allocation] = []
+    pairs = [(a, x) for a, x in zip(allocations, record.arguments, strict=True) if x.value is None]
+    reads = [allocation for allocation, _argument in pairs if allocation is not None]
+    writes = [allocation for allocation, argument in pairs if allocation is not None and argument.may_be_written]
     # What goes where it cannot be followed, or where the host reads without a call, counts as read.
-    is_open = False
-    for allocation, argument in zip(allocations, record.arguments, strict=True):
-        if argument.value is not None:
-            continue
-        is_open |= allocation is None or argument.type_text.count("*") > 1
-        if allocation is not None:
-            reads.append(allocation)
-            if argument.may_be_written:
-                writes.append(allocation)
-                is_open |= bool(allocation.host)
-    is_open |= not writes
+    is_open = not writes or any(allocation.host for allocation in writes)
+    is_open = is_open or any(a is None or argument.type_text.count("*") > 1 for a, argument in pairs)
     state.flow.append((record, tuple(reads), () if is_open else tuple(writes)))
     for allocation in reads:
         state.results.pop(id(allocation), None)
@@ -371,16 +363,7 @@ MAX_LOOKED_AT = 64 << 20
 """Bytes that both sides use, of all that a kernel may write: beyond them nobody looks what it has changed."""
 # Kernels and the host may speak to each other by these while the kernel runs.
 _AGREED = re.compile(r"__threadfence_system|\bvolatile\b|\batomic_ref\b|\bcuda::(?:std::)?atomic|atomic\w+_system")
-_TYPE_BYTES = {
-    "double": 8,
-    "long": 8,
-    "long long": 8,
-    "unsigned long": 8,
-    "unsigned long long": 8,
-    "char": 1,
-    "bool": 1,
-}
-_TYPE_BYTES |= {"signed char": 1, "unsigned char": 1, "short": 2, "unsigned short": 2}
+_TYPE_BYTES = WIDTHS | {"char": 1, "bool": 1, "signed char": 1, "unsigned char": 1}
 
 
 @dataclass(frozen=True, slots=True)
