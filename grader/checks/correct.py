@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import prod
 
 import numpy as np
 
@@ -412,8 +413,26 @@ def judge_ragged_sizes(evidence: Evidence, settings: Settings) -> Verdict:
         hint = of_launch or host.other_block(evidence) or of_one_block(evidence) or verdict.hint or of_run
         # Not at a kernel: what lacks off the tile may well be a block of its launch.
         verdict = _placed(verdict, replace(evidence, suspect=None))
-        return replace(verdict, hint=hint or follow(verdict, evidence))
+        message = joined(verdict.message, _of_extent(evidence, runs)) or verdict.message
+        return replace(verdict, message=message, hint=hint or follow(verdict, evidence))
     return verdict
+
+
+def _of_extent(evidence: Evidence, runs: Sequence[Run]) -> Message | None:
+    """Say that what is wrong off the tile is right at other such sizes, all of them smaller, or all of them larger."""
+    everything = evidence.runs_of("correct", "observe", "ragged")
+    wrong = [prod(run.sizes.values()) for run in everything if run.outcome.status != "ok" or not run.is_right]
+    right = [run for run in everything if run.outcome.status == "ok" and run.is_right]
+    off_the_tile = [run for run in right if run in runs]
+    for name, are_beyond in (
+        ("smaller", all(prod(run.sizes.values()) < min(wrong) for run in right)),
+        ("larger", all(prod(run.sizes.values()) > max(wrong) for run in right)),
+    ):
+        if off_the_tile and are_beyond:
+            chosen = max if name == "smaller" else min
+            nearest = chosen(off_the_tile, key=lambda run: prod(run.sizes.values()))
+            return msg(f"checks.ragged_sizes.right_at_{name}", sizes=sizes_msg(nearest.sizes))
+    return None
 
 
 def inapplicable(evidence: Evidence) -> Message | None:

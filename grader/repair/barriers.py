@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from grader.repair.function import BARRIER, Access, Change, Function
 from grader.repair.nodes import (
+    LEAVES,
     ancestors,
     assignment_of,
     condition_of,
@@ -40,6 +41,7 @@ def barrier_changes(function: Function, shares: bool) -> Iterator[Change]:
     yield from _between(function)
     for barrier in function.barriers:
         yield from _moved(function, barrier)
+        yield from _later(function, barrier)
         yield function.replacement("barrier", barrier, ";", 3.5, "remove_barrier", "removed")
     yield from _both(function)
     yield from _in_warps(function)
@@ -221,6 +223,15 @@ def _with_syncs(function: Function, step: Node, *, is_split: bool) -> Iterator[E
         yield function.inserted(step.end_byte, f" {WARP_CALL} }}")
     else:
         yield function.inserted(step.end_byte, f" {WARP_CALL}")
+
+
+def _later(function: Function, barrier: Node) -> Iterator[Change]:
+    """The barrier after the statement that follows it, which stores what the barrier is to wait for."""
+    following = barrier.next_named_sibling
+    if following is not None and is_statement(following) and following.type not in ("declaration", *LEAVES):
+        after = function.inserted(following.end_byte, f"\n{function.indent(following)}{CALL}")
+        edits = (function.removed(barrier), after)
+        yield Change("barrier", function.line(barrier), edits, 1.2, "move_barrier", "later")
 
 
 def _moved(function: Function, barrier: Node) -> Iterator[Change]:

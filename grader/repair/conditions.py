@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import permutations
 from typing import TYPE_CHECKING
 
 from grader.repair.function import Change, Function, element_of
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
+MOST_SIZES = 3
+"""Numbers handed to a kernel that its threads' indices are compared with."""
 MAX_GUARDS = 6
 """Conditions that are tried at one place."""
 _NEAR_END = re.compile(r"(?P<index>\w+) >= (?P<width>\w+)")
@@ -86,6 +89,8 @@ def surplus_changes(function: Function, covers: Sequence[str]) -> Iterator[Chang
                 for axis in "xyz" if "threadIdx" in words else "":
                     if f"blockIdx.{axis}" in words and not any(declared_name(declarator) in names for names in limits):
                         first_index.setdefault(axis, (declared_name(declarator), node))
+    if not covers:
+        yield from _surplus_of_any(function, first_index)
     unlimited = [
         (first_index[axis], over) for axis, over in zip("xyz", covers, strict=False) if axis in first_index and over
     ]
@@ -95,6 +100,19 @@ def surplus_changes(function: Function, covers: Sequence[str]) -> Iterator[Chang
         text = " || ".join(f"{name} >= {over}" for (name, _node), over in unlimited)
         edit = function.inserted(last, f"\n{function.indent(place)}if ({text}) return;")
         yield Change("guard", place.end_point.row + 1, (edit,), 1.2, "surplus", "missing")
+
+
+def _surplus_of_any(function: Function, first_index: Mapping[str, tuple[str, Node]]) -> Iterator[Change]:
+    """The same where nobody says what the grid runs over: any of the numbers that the kernel is handed."""
+    parameters = [v.name for v in function.variables if v.start == function.body.start_byte and v.role == "size"]
+    parameters = parameters[:MOST_SIZES]
+    for number, sizes in enumerate(permutations(parameters, len(first_index)) if first_index else ()):
+        place = max((node for _name, node in first_index.values()), key=lambda node: node.end_byte)
+        if any(b.start_byte > place.end_byte for b in function.barriers):
+            return
+        tests = [f"{name} >= {size}" for (name, _node), size in zip(first_index.values(), sizes, strict=True)]
+        edit = function.inserted(place.end_byte, f"\n{function.indent(place)}if ({' || '.join(tests)}) return;")
+        yield Change("guard", place.end_point.row + 1, (edit,), 1.3 + 0.1 * number, "surplus", "missing")
 
 
 def clip_changes(function: Function) -> Iterator[Change]:
@@ -285,15 +303,22 @@ def _looped(function: Function, node: Node, condition: Node, body: Node) -> Iter
     if left is None or right is None or operator_of(condition) != "<" or _barriers_in(function, body):
         return
     yield from _remainder(function, node, left)
-    places = [n for n in descendants(body) if n.type == left.type and function.text(n) == function.text(left)]
-    if function.text(left) != "threadIdx.x" or not places:
+    own = function.text(left)
+    places = [n for n in descendants(body) if n.type == left.type and function.text(n) == own]
+    if own not in _thread_numbers(function) or not places:
         return
     name = next(n for n in ("e", "el", "item", "index_") if n not in function.parsed.words(function.body))
     clause = node.child_by_field_name("condition") or condition
-    goes_on = f"for (int {name} = threadIdx.x; {name} < {function.text(right)}; {name} += blockDim.x)"
+    goes_on = f"for (int {name} = {own}; {name} < {function.text(right)}; {name} += blockDim.x)"
     head = Edit(function.at(node.start_byte), function.at(clause.end_byte), goes_on)
     edits = (head, *(function.replaced(place, name) for place in places))
     yield Change("guard", function.line(node), edits, 1.8, "loop", "loop")
+
+
+def _thread_numbers(function: Function) -> set[str]:
+    """Return what a thread's number within a block of one axis is called: itself, and variables that are given it."""
+    values = {declared_name(n): function.text(v) for n in function.nodes if (v := value_of(n)) is not None}
+    return {"threadIdx.x"} | {name for name, value in values.items() if value == "threadIdx.x"}
 
 
 def _remainder(function: Function, node: Node, left: Node) -> Iterator[Change]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from grader.repair.comparisons import COMPARISONS, LETS_IN, comparison_changes, kind_at
 from grader.repair.function import BUILTINS, Change, Function, Kind, Variable, is_own_call, is_rounded_down
 from grader.repair.nodes import (
+    ancestors,
     arguments_of,
     assignment_of,
     decides_to_leave,
@@ -20,7 +21,7 @@ from grader.repair.nodes import (
     sides_of,
     unbracketed,
 )
-from grader.submission.cpp.tree import descendants, remembered
+from grader.submission.cpp.tree import LOOPS, descendants, remembered
 from grader.submission.lexical import Edit
 
 if TYPE_CHECKING:
@@ -62,6 +63,10 @@ def expression_changes(function: Function) -> Iterator[Change]:
                 yield from _subscript(function, node)
             case "call_expression" if is_own_call(function, node):
                 yield from _arguments(function, node)
+            case "call_expression":
+                yield from _other_function(function, node)
+            case "break_statement":
+                yield from _going_on(function, node)
 
 
 def _change(
@@ -83,10 +88,26 @@ def _component(function: Function, node: Node) -> Iterator[Change]:
     for other in "xyz":
         if other != axis and (other != "z" or ".z" in function.text(function.body)):
             yield from _change(function, node, f"{name}.{other}", 1.5, "axis")
+    meant = _meant(function, node, name, axis)
     for other in BUILTINS:
         if other != name and not (other.endswith("Idx") and divides(node)):
             near = {name, other} in ({"threadIdx", "blockIdx"}, {"blockDim", "gridDim"})
-            yield from _change(function, node, f"{other}.{axis}", 3.5 if near else 5.0, "builtin")
+            cost = 0.5 if other == meant else 3.5 if near else 5.0
+            yield from _change(function, node, f"{other}.{axis}", cost, "builtin")
+
+
+def _meant(function: Function, node: Node, name: str, axis: str) -> str:
+    """Return what is usual in a builtin variable's place: of `threadIdx.x * blockDim.x` the block's number, beside
+    `blockIdx.x * …` the thread's; "" where that stands there."""
+    outer = outside_brackets(node)
+    one, other = (function.text(side).replace(" ", "") if side is not None else "" for side in sides_of(outer))
+    own = f"{name}.{axis}"
+    if operator_of(outer) == "*" and name == "threadIdx":
+        return "blockIdx" if f"blockDim.{axis}" in (one, other) else ""
+    beside = other if one == own else one
+    if operator_of(outer) == "+" and name == "blockIdx" and f"{own}*" in f"{beside}*":
+        return "threadIdx"
+    return ""
 
 
 def _name(function: Function, node: Node) -> Iterator[Change]:
@@ -232,7 +253,8 @@ def _binary(function: Function, node: Node) -> Iterator[Change]:
         if len(edits) == 2:
             # `row <= n && col <= n`: who lets in one too many along one axis does so along the other.
             yield Change("comparison", line, edits, 1.2, "comparison")
-        yield function.replacement("guard", operator, LOGIC[sign], 2.4, "logic", line=line)
+        cost = 0.9 if _contradicts(function, node, sign) else 2.4
+        yield function.replacement("guard", operator, LOGIC[sign], cost, "logic", line=line)
         yield from _change(function, node, function.text(left), 2.6, "drop", "guard")
         yield from _change(function, node, function.text(right), 2.6, "drop", "guard")
     kind = kind_at(function, node)
@@ -262,6 +284,20 @@ def _binary(function: Function, node: Node) -> Iterator[Change]:
             yield Change(kind, line, (edit,), 2.4, "divisor")
     if sign == "/" and kind == "expression":
         yield from _divided(function, node, left, right)
+
+
+def _contradicts(function: Function, node: Node, sign: str) -> bool:
+    """Whether a connection of tests makes little sense: `a < n || b < m` lets in what one of them turns away, and
+    `a >= n && b >= m` keeps in what one of them turns away; so does `&&` beside `||` without brackets."""
+    outer = node.parent
+    if sign == "||" and any(operator_of(side) == "&&" for side in sides_of(node) if side is not None):
+        return True
+    leaves = decides_to_leave(node, function.body)
+    tests = [operator_of(unbracketed(side)) for side in sides_of(node) if side is not None]
+    is_of_limits = all(test in COMPARISONS and test not in ("==", "!=") for test in tests)
+    if not is_of_limits or (outer is not None and operator_of(outer) in LOGIC):
+        return False
+    return sign == ("&&" if leaves else "||")
 
 
 def _by_one(function: Function, side: Node) -> Iterator[Edit]:
@@ -311,6 +347,35 @@ def _arguments(function: Function, node: Node) -> Iterator[Change]:
                 edits = function.exchanged(one, other)
                 cost = (3.0 if arrays[first] else 1.8) + 0.3 * (second - first - 1)
                 yield Change(kind_at(function, one), function.line(one), edits, cost, "exchange")
+
+
+OPPOSITE = {"min": "max", "fminf": "fmaxf", "fmin": "fmax", "atomicMin": "atomicMax"}
+OPPOSITE |= {"__shfl_down_sync": "__shfl_up_sync"}
+OPPOSITE |= {other: name for name, other in OPPOSITE.items()}
+_NO_LIMIT = {"min": re.compile("0"), "max": re.compile(r".*-\s*1")}
+"""What the smaller, and the larger, of two numbers is never meant to be limited by."""
+
+
+def _other_function(function: Function, node: Node) -> Iterator[Change]:
+    """`max(i, n - 1)` for `min(i, n - 1)`, and shuffles the other way."""
+    callee = node.child_by_field_name("function")
+    name = function.callee(node).rpartition("::")[2]
+    if callee is None or name not in OPPOSITE:
+        return
+    text = function.text(callee).replace(name, OPPOSITE[name])
+    if "shfl" in name:
+        yield function.replacement("expression", callee, text, 0.9, "opposite", "shuffle_way")
+        return
+    limits = _NO_LIMIT.get(name)
+    is_turned = limits is not None and any(limits.fullmatch(function.text(a)) for a in arguments_of(node))
+    yield function.replacement("expression", callee, text, 0.5 if is_turned else 1.8, "opposite", "opposite")
+
+
+def _going_on(function: Function, node: Node) -> Iterator[Change]:
+    """`continue` for the `break` of a loop, which leaves out all that comes after what one iteration leaves out."""
+    outer = next((n for n in ancestors(node, function.body) if n.type in (*LOOPS, "switch_statement")), None)
+    if outer is not None and outer.type == "for_statement":
+        yield function.replacement("guard", node, "continue;", 1.5, "break", "break")
 
 
 def _factor(function: Function, node: Node) -> str:

@@ -356,6 +356,9 @@ def grid_changes(launch: Launch) -> Iterator[Change]:
 def _block_changes(launch: Launch, constants: Mapping[str, int]) -> Iterator[Change]:
     function = launch.function
     axes = [source_of(function, axis) for axis in axes_of(function, launch.block)]
+    if len(axes) >= 2 and function.text(axes[0]) != function.text(axes[1]):
+        edits = function.exchanged(axes[0], axes[1])
+        yield Change("launch", function.line(axes[0]), edits, 1.2, "block", "block_axes")
     unused_constants = [name for name in constants if name not in {function.text(axis) for axis in axes}]
     for count, name in enumerate(unused_constants):
         cost = 1.5 + 0.3 * count

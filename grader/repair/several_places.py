@@ -271,6 +271,8 @@ def _size_changes(function: Function, size: Node, is_row: bool, texts: list[str]
     if operator_of(size) == "+" and left is not None and right is not None:
         # Of two terms the last is what lies beside the elements, on either side of them.
         options += [(f"{before}2 * {name}{after}", cost) for before, name, after, cost in _halos(function, left, right)]
+    if operator_of(size) == "/" and left is not None and left.type == "identifier":
+        options.append((function.text(left), 1.8))
     options += [(other, 2.6) for other in dict.fromkeys(texts) if other != text]
     if text.isdigit():
         options += [(f"{text} + 2", 3.6), (f"{text} + 4", 3.8)]

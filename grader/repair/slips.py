@@ -1,12 +1,15 @@
 """Changes of what differs from its like: limits that a sibling has one less of, numbers of groups where elements are
-counted, exclusive ors of two kinds, constants that are squared."""
+counted, exclusive ors of two kinds, constants that are squared, factors that others do not have, loops that begin
+beyond their first element, indices that nothing keeps within an array whose size is known."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from grader.repair.comparisons import kind_at
 from grader.repair.function import Change, Function
 from grader.repair.nodes import (
     ancestors,
@@ -29,6 +32,7 @@ from grader.submission.cpp.tree import LOOPS, declared_name
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+_HALVES = re.compile(r"/=\s*2$|>>=\s*1$")
 _LESS_ONE = re.compile(r".*-\s*1\s*")
 LIMITS = {"min": 1, "clamp": 2}
 """Functions that keep a number below another, and which of their arguments that is; either one of `min`."""
@@ -44,6 +48,11 @@ def slip_changes(function: Function) -> Iterator[Change]:
             edit = function.inserted(limit.end_byte, " - 1")
             yield Change("index", function.line(call), (edit,), 0.4 if has_less else 1.8, "limit", "limit")
     yield from _limited(function)
+    yield from _factors(function)
+    yield from _outside_dimensions(function)
+    for node in function.nodes:
+        if node.type == "for_statement":
+            yield from _starts(function, node)
     groups = dict(_groups(function))
     for node in function.nodes:
         if node.type == "identifier" and function.text(node) in groups:
@@ -81,6 +90,9 @@ def _limited(function: Function) -> Iterator[Change]:
         for limit in places:
             if limit is None or limit.type not in ("identifier", "field_expression") or is_stored(limit):
                 continue
+            # The comparison may well be right.
+            edit = function.inserted(limit.end_byte, " - 1")
+            yield Change("index", function.line(limit), (edit,), 1.1, "limit", "limit")
             other = next(side for side in sides if function.text(side) == function.text(limit))
             edits = (function.inserted(other.end_byte, " - 1"), function.inserted(limit.end_byte, " - 1"))
             yield Change("index", function.line(limit), edits, 1.2, "limit", "limit")
@@ -155,3 +167,85 @@ def _squared(function: Function, node: Node) -> Iterator[Change]:
         yield function.replacement("expression", node, name, 1.0, "squared", "squared")
     elif operator_of(node) == "+" and re.search(rf"\b{name}\s*=?\s*\d*\.\d", function.parsed.source.text):
         yield function.replacement("expression", right, f"{name} * {name}", 1.8, "squared")
+
+
+def _starts(function: Function, loop: Node) -> Iterator[Change]:
+    """A loop that counts down to 0 from the last element in place of the number of elements; one that halves its
+    variable from half as far."""
+    start, update, condition = (loop.child_by_field_name(name) for name in ("initializer", "update", "condition"))
+    if start is None or update is None or condition is None:
+        return
+    inner = start.child_by_field_name("declarator") if start.type == "declaration" else start
+    value = inner.child_by_field_name("value") or inner.child_by_field_name("right") if inner is not None else None
+    if value is None:
+        return
+    text, line, end = function.text(value), function.line(loop), "".join(function.text(condition).split())
+    if "--" in function.text(update) and end.endswith(">=0") and not _LESS_ONE.fullmatch(text):
+        yield function.insertion("bound", value.end_byte, " - 1", 0.6, "last", "start", line=line)
+    if _HALVES.search(function.text(update)) and operator_of(value) not in ("/", ">>"):
+        half = f"({text}) / 2" if operator_of(value) else f"{text} / 2"
+        yield function.replacement("bound", value, half, 1.0, "half", "start", line=line)
+
+
+def _factors(function: Function) -> Iterator[Change]:
+    """A number that an index is multiplied by, as most of the others are: `3 * p + c` beside `4 * q + c`."""
+    places = [
+        (side, function.text(side))
+        for node in function.nodes
+        if operator_of(node) == "*" and kind_at(function, node) == "index"
+        for side in sides_of(node)
+        if side is not None and side.type == "number_literal" and function.text(side).isdigit()
+    ]
+    count = Counter(text for _side, text in places)
+    for side, text in places:
+        for other, times in count.most_common(MOST_NAMES):
+            if other != text and times >= count[text]:
+                yield function.replacement("index", side, other, 1.2, "factor")
+
+
+def _outside_dimensions(function: Function) -> Iterator[Change]:
+    """What an array with declared sizes is accessed by, where a condition around it keeps it from being negative, or
+    nothing keeps it within: `if (v >= 0) ++bins[v]` with `v < VALUES` as well."""
+    sizes: dict[str, list[str]] = {}
+    for node in function.nodes:
+        if node.type == "array_declarator" and (node.parent is None or node.parent.type != "array_declarator"):
+            sizes[declared_name(node)] = _dimensions(function, node)
+    for access in function.accesses:
+        indices = _indices(access.node)
+        for index, size in zip(indices, sizes.get(access.array, ()), strict=False):
+            known = function.known_at(index).get(function.text(index))
+            if index.type != "identifier" or known is None or known.role != "index" or not size:
+                continue
+            test = f"{known.name} < {size}"
+            branch = next((a for a in ancestors(index, function.body) if a.type == "if_statement"), None)
+            condition = condition_of(branch) if branch is not None else None
+            statement = next((a for a in ancestors(index, function.body) if a.type == "expression_statement"), None)
+            if branch is not None and condition is not None and known.name in function.parsed.words(condition):
+                if test not in function.text(condition) and operator_of(condition) != "||":
+                    edit = function.inserted(condition.end_byte, f" && {test}")
+                    yield Change("guard", function.line(branch), (edit,), 1.0, "dimension")
+            elif statement is not None and statement not in function.barriers:
+                edit = function.inserted(statement.start_byte, f"if ({test}) ")
+                yield Change("guard", function.line(statement), (edit,), 2.0, "dimension", "missing")
+
+
+def _dimensions(function: Function, declarator: Node) -> list[str]:
+    """Return the sizes of a declared array as they are written, the slowest axis first."""
+    sizes = []
+    current: Node | None = declarator
+    while current is not None and current.type == "array_declarator":
+        size = current.child_by_field_name("size")
+        sizes.append(function.text(size) if size is not None and not operator_of(size) else "")
+        current = current.child_by_field_name("declarator")
+    return sizes[::-1]
+
+
+def _indices(access: Node) -> list[Node]:
+    """Return the indices of an element, the slowest axis first."""
+    indices = []
+    current: Node | None = access
+    while current is not None and current.type == "subscript_expression":
+        index = index_of(current)
+        indices += [index] if index is not None else []
+        current = current.child_by_field_name("argument")
+    return indices[::-1]

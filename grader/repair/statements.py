@@ -110,8 +110,9 @@ def _shadowing(function: Function, node: Node) -> Iterator[Change]:
     name = function.text(declarators[0]).partition("=")[0].strip()
     outer = [v for v in function.variables if v.name == name and v.role != "array"]
     is_hiding = any(0 < v.start < node.start_byte < v.end for v in outer)
-    if is_hiding and node.parent is not None and node.parent.type == "compound_statement":
-        yield Change("expression", function.line(node), (function.removed(node),), 0.2, "shadowed", "shadowed")
+    if is_hiding and node.parent is not None:
+        if node.parent.type == "compound_statement":
+            yield Change("expression", function.line(node), (function.removed(node),), 0.2, "shadowed", "shadowed")
         yield function.replacement("expression", node, f"{function.text(declarators[0])};", 0.4, "shadowed", "shadowed")
 
 

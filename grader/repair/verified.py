@@ -233,11 +233,12 @@ DETAILS = {
     kind: frozenset(details.split())
     for kind, details in {
         "barrier": (
-            "after loop_end loop_start loop_both in_branch before_branch out_of_loop removed stronger warp between"
+            "after loop_end loop_start loop_both in_branch before_branch out_of_loop later removed stronger warp "
+            "between"
         ),
         "guard": (
             "missing missing_around removed continues returns returns_early returns_break returns_late returns_around "
-            "loop flattened"
+            "loop flattened break"
         ),
         "initial_value": "missing stored added positive zero else",
         "bound": "remainder shuffle rounded start end step neighbours",
@@ -246,14 +247,15 @@ DETAILS = {
         "comparison": "overflow wrapped",
         "expression": (
             "wrapped in_place template shuffle_mask shuffle_width cancellation digits division parentheses "
-            "neighbour factor squared unused unsigned signed narrow not_shared lost macro shadowed stale atomic"
+            "opposite shuffle_way neighbour factor squared unused unsigned signed narrow "
+            "not_shared lost macro shadowed stale atomic"
         ),
         "index": (
             "exchanged unused axes axes_next names_next tile macro macro_name threads everything crossed limit groups"
         ),
         "launch": (
-            "axes rounded quotient remainder block arguments argument grid order bytes no_bytes too_few_bytes fields "
-            "instance opt_in shape opt_in_other size levels capped"
+            "axes block_axes rounded quotient remainder block arguments argument grid order bytes no_bytes "
+            "too_few_bytes fields instance opt_in shape opt_in_other size levels capped"
         ),
         "host": (
             "target source ends direction directions bytes size pitch earlier later extra missing "

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Literal
 
+import numpy as np
+
 from grader.lab.records import Lab, Sizes, Variant
 from grader.launching.kernel import BoundKernel, shape_at
 from grader.launching.trial import Run
@@ -455,9 +457,20 @@ class Evidence:
         return [self.in_elements(by_place[key]) for key in sorted(by_place)]
 
     def in_elements(self, hazard: Hazard) -> Hazard:
-        """Return a read of a shared array that nobody wrote in elements as the array declares them, like `float4`."""
-        arrays = self.bound.kernel.shared_arrays if hazard.kind == "uninitialized" and hazard.space == "shared" else ()
-        width = next((array.element_bytes for array in arrays if array.name == hazard.array), 0)
-        if not width or width == hazard.width_bytes:
+        """Return a read of an array that nobody wrote in elements as the array has them: an access may be wider, as by
+        the compiler's `float4`."""
+        width = self._element_bytes(hazard) or hazard.width_bytes if hazard.kind == "uninitialized" else 0
+        if not width:
             return hazard
         return replace(hazard, offset_bytes=hazard.offset_bytes // width * width, width_bytes=width)
+
+    def _element_bytes(self, hazard: Hazard) -> int:
+        """Return the width of an element of the array that a hazard is in; 0 where it isn't known, or is the
+        student's own vector type."""
+        if hazard.space == "shared":
+            return next((a.element_bytes for a in self.bound.kernel.shared_arrays if a.name == hazard.array), 0)
+        if hazard.space != "global" or self.interpretation is None:
+            return 0
+        dtypes = dict(zip(self.interpretation.roles, (p.dtype for p in self.bound.kernel.parameters), strict=True))
+        dtype = dtypes.get(hazard.array)
+        return np.dtype(dtype).itemsize if dtype else 0

@@ -82,6 +82,9 @@ REPAIRS: Texts = {
         "The condition in line {line} tests one flattened index: beyond the end of a row it lets in the next row. Row "
         "and column have to be tested each."
     ),
+    "guard_break": N_(
+        "The break in line {line} ends the loop, but only this iteration is to be left out: use continue."
+    ),
     "guard_continues": N_("Remove the condition in line {line} with its continue: what it skips is still needed."),
     "guard_returns": N_("Remove the return in line {line}: the threads that it ends are still needed."),
     "guard_returns_early": N_(
@@ -123,6 +126,7 @@ REPAIRS: Texts = {
     "barrier_loop_start": N_("A barrier is missing at the start of the loop body, before line {line}."),
     "barrier_loop_both": N_("Two barriers are missing in the loop body: after line {line}, and at its end."),
     "barrier_before_branch": N_("The barrier in line {line} is inside a branch: it belongs before it."),
+    "barrier_later": N_("The barrier in line {line} comes too early: it belongs after the statement that follows it."),
     "barrier_in_branch": N_("The barrier in line {line} is inside a branch: it belongs after it."),
     "barrier_out_of_loop": N_(
         "The barrier in line {line} is inside a loop that not all threads run equally often: it belongs after the loop."
@@ -168,6 +172,13 @@ REPAIRS: Texts = {
     "expression_lost": N_("One of the sums is missing in what line {line} stores."),
     "expression_atomic": N_(
         "Several threads add to the same element in line {line}, and some of what they add is lost: use atomicAdd()."
+    ),
+    "expression_opposite": N_(
+        "Line {line} takes the larger of two values where the smaller one is needed, or the other way round."
+    ),
+    "expression_shuffle_way": N_(
+        "The shuffle in line {line} goes the wrong way: __shfl_down_sync brings the value of a lane with a higher "
+        "number, __shfl_up_sync that of a lane with a lower one."
     ),
     "expression_wrapped": N_(
         "The difference in line {line} is unsigned: where it should be negative it is a very large number instead."
@@ -263,6 +274,7 @@ REPAIRS: Texts = {
     "launch_remainder": N_(
         "Line {line} divides by one number and looks at the remainder of another: both have to be the same."
     ),
+    "launch_block_axes": N_("The two sides of the block are swapped in line {line}."),
     "launch_block": N_("The block size in line {line} is not the one that the kernel is written for."),
     "launch_size": N_("The block in line {line} has an unfavourable number of threads."),
     "launch_arguments": N_("Two arguments of the launch in line {line} are swapped."),

@@ -13,7 +13,9 @@ from grader.lab.records import CheckSpec
 from grader.launching.trial import Run
 from grader.message import Message, msg, verbatim
 from grader.ptx.records import Hazard
+from grader.result import CaseKind
 from grader.running.evidence import HostCode, HostFault
+from grader.words import fault_title
 from tests.checks.evidence_factory import check, evidence, hazard, run
 
 SLIP = Difference(
@@ -178,6 +180,20 @@ def test_a_barrier_or_a_race_that_cut_tiles_alone_show(fault: Hazard, words: str
     assert check(evidence(runs=(run("correct"), run("ragged", hazards=(same,)))), "ragged_sizes").status == "pass"
 
 
+@pytest.mark.parametrize(
+    ("exact", "wrong", "title"),
+    [
+        ("correct", 101, "wrong at large sizes"),
+        ("correct", 3, "wrong at small sizes"),
+        ("observe", 101, "wrong at sizes not divisible by the tile"),
+    ],
+)
+def test_ragged_sizes_wrong_by_size_alone(exact: CaseKind, wrong: int, title: str) -> None:
+    one_is_wrong = replace(run("ragged", SLIP), sizes={"rows": wrong, "cols": wrong})
+    row = check(evidence(runs=(run(exact), run("ragged"), one_is_wrong)), "ragged_sizes")
+    assert fault_title(row.check, row.message_said) == title
+
+
 def test_ragged_sizes_that_the_lab_does_not_have() -> None:
     assert check(evidence(runs=(run("correct"),)), "ragged_sizes").skip_reason == "not_applicable"
 
@@ -197,6 +213,11 @@ def test_ragged_sizes_that_the_lab_does_not_have() -> None:
         (hazard("out_of_bounds", "misaligned", width_bytes=16), "not a multiple of 16 bytes", "float4"),
         (hazard("uninitialized", ""), "reads element 32 of t, which was never written", "previous block left"),
         (hazard("uninitialized", "", space="global", array="in"), "reads element 32 of in,", "copied by the host"),
+        (
+            hazard("uninitialized", "", space="global", array="in", offset_bytes=132, width_bytes=16),
+            "reads element 33 of in,",
+            "copied by the host",
+        ),
     ],
 )
 def test_memory_safety(fault: Hazard, words: str, hint: str) -> None:

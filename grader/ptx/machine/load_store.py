@@ -94,10 +94,11 @@ def check_written(batch: BlockBatch, spec: AccessSpec, resolved: ResolvedAddress
     owner = array.owner(offset)
     lane = int(resolved.lanes.ids[positions[0]])
     width = spec.width
-    if array.space == "shared" and len(parts) * spec.element_bytes == width:
+    if array.space in ("shared", "global") and len(parts) * spec.element_bytes == width:
         # What was loaded together may have been written in part.
         offset += next(n for n, part in enumerate(parts) if part[positions[0]]) * spec.element_bytes
-        width = spec.element_bytes
+        # The compiler makes one load of several of shared memory alone.
+        width = spec.element_bytes if array.space == "shared" else width
     offence = Offence(spec.instruction, lane, spec.op, array.space, owner, offset, width)
     batch.hazards.add(batch.geometry, "uninitialized", "", offence, len(positions))
 
