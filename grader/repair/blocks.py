@@ -1,13 +1,17 @@
-"""Changes of how many blocks host code launches, and how often: limits, ends of loops, levels of one block."""
+"""Changes of what host code launches, with what, in how many blocks and how often: arguments in each other's place,
+limits, ends of loops, levels of one block."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from grader.repair.function import Change, Function, Variable, parameter_nodes
 from grader.repair.host_arguments import Host, statement_of
-from grader.repair.launches import Launch
+from grader.repair.launches import Launch, shared_changes
 from grader.repair.nodes import (
     ancestors,
     arguments_of,
@@ -105,3 +109,99 @@ def block_changes(host: Host, launch: Launch) -> Iterator[Change]:
 
 def _is_array(function: Function, node: Node, variables: Mapping[str, Variable]) -> bool:
     return any((v := variables.get(w)) is not None and v.role == "array" for w in function.parsed.words(node))
+
+
+# -- one launch ------------------------------------------------------------------------
+
+
+def launch_call_changes(host: Host, launch: Launch, kernels: Collection[str]) -> Iterator[Change]:
+    """Yield what may be wrong of a launch in itself; kernels: those that are launched nowhere."""
+    function = launch.function
+    called = _callee(launch)
+    yield from _named_crosswise(host, launch)
+    yield from _without_bytes(host, launch)
+    for name in sorted(kernels):
+        if called is not None and launch.callee != name:
+            yield function.replacement("host", called, name, 1.4, "kernel", "kernel", line=launch.line)
+    edits = function.exchanged(launch.grid, launch.block)
+    yield Change("launch", launch.line, edits, 0.4 if _is_named_so(launch) else 2.4, "launch_order", "order")
+    for one in range(len(launch.arguments)):
+        for other in range(one + 1, len(launch.arguments)):
+            first, second = launch.arguments[one], launch.arguments[other]
+            if function.text(first) != function.text(second):
+                edits = function.exchanged(first, second)
+                yield Change("launch", launch.line, edits, 1.6 + 0.1 * (other - one), "arguments", "arguments")
+    for node in launch.arguments:
+        left = node.child_by_field_name("left")
+        if left is not None and operator_of(node) in ("-", "+", "/"):
+            # `blocks - 1`: one too few, or too many.
+            yield Change(
+                "launch", launch.line, (function.replaced(node, function.text(left)),), 1.4, "arguments", "argument"
+            )
+    yield from block_changes(host, launch)
+    for neighbour in host.launches:
+        text = neighbour.function.text(neighbour.grid)
+        if neighbour.function.item == function.item and text != function.text(launch.grid):
+            cost = 1.2 if function.text(launch.grid) == "1" else 1.9
+            yield function.replacement("launch", launch.grid, text, cost, "grid", "grid", line=launch.line)
+    used_at_place: list[set[str]] = [set() for _argument in launch.arguments]
+    for neighbour in host.launches:
+        if neighbour.function.item == function.item and len(neighbour.arguments) == len(launch.arguments):
+            for place, node in enumerate(neighbour.arguments):
+                used_at_place[place].add(function.text(node))
+    for place, node in enumerate(launch.arguments):
+        for text in sorted(used_at_place[place] - {function.text(node)}):
+            yield function.replacement("launch", node, text, 1.3, "arguments", "argument", line=launch.line)
+
+
+def _is_named_so(launch: Launch) -> bool:
+    """Whether grid and block are called, or computed, as the other one usually is."""
+    grid, block = (launch.function.text(node) for node in (launch.grid, launch.block))
+    is_of_block = (
+        re.fullmatch(r"(?i)(?:dim_?)?(?:block|thread)s?(?:_?(?:dim|size))?|threads_per_block", grid) is not None
+    )
+    is_quotient = grid.isdigit() and "/" in block
+    return (
+        (is_of_block and grid.lower() != "blocks") or re.match(r"(?i)(?:dim_?)?grid", block) is not None or is_quotient
+    )
+
+
+def _named_crosswise(host: Host, launch: Launch) -> Iterator[Change]:
+    """Arguments that are called as each other's parameters are."""
+    item = host.parsed.functions.get(launch.callee)
+    names = [declared_name(inner) for inner, _type in parameter_nodes(item)] if item is not None else []
+    texts = [launch.function.text(node) for node in launch.arguments]
+    for one, other in combinations(range(min(len(names), len(texts))), 2):
+        if names[one] != names[other] and (texts[one], texts[other]) == (names[other], names[one]):
+            edits = launch.function.exchanged(launch.arguments[one], launch.arguments[other])
+            yield Change("launch", launch.line, edits, 0.2, "arguments", "arguments")
+
+
+def _without_bytes(host: Host, launch: Launch) -> Iterator[Change]:
+    """No dynamic shared memory for a kernel that uses it: what is called so and used nowhere, else a product."""
+    item, function = host.parsed.functions.get(launch.callee), launch.function
+    if launch.shared is not None or item is None or "extern" not in host.parsed.words(item.node):
+        return
+    count = Counter(function.text(n) for n in function.nodes if n.type == "identifier")
+    unused = [v.name for v in function.known_at(launch.block).values() if v.start > 0 and count[v.name] == 1]
+    for name in unused:
+        edit = function.inserted(launch.block.end_byte, f", {name}")
+        yield Change("launch", launch.line, (edit,), 0.2, "shared_bytes", "no_bytes")
+    if not unused:
+        yield from shared_changes(launch, {})
+
+
+def _callee(launch: Launch) -> Node | None:
+    call: Node | None = launch.grid
+    while call is not None and call.type != "call_expression":
+        call = call.parent
+    return call.child_by_field_name("function") if call is not None else None
+
+
+def instances(launch: Launch, numbers: Collection[str]) -> Iterator[Change]:
+    """`kernel<6>` with another number for its template's."""
+    function = launch.function
+    for node in launch.given:
+        if function.text(node).isdigit():
+            for number in sorted({*numbers} - {function.text(node)}):
+                yield function.replacement("launch", node, number, 1.0, "instance", "instance", line=launch.line)

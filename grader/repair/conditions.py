@@ -17,6 +17,7 @@ from grader.repair.nodes import (
     only_leaves,
     operator_of,
     sides_of,
+    terms_of,
     unbracketed,
     value_of,
 )
@@ -356,24 +357,41 @@ def _derived(function: Function, access: Node, extents: Mapping[str, Sequence[st
         return []
     axes = extents.get(function.text(base), ())
     index = indices.named_children[0]
+    if not axes and operator_of(index) == "+":
+        return _within_row(function, index)
     if len(axes) == 1:
         name = _side(function, index)
         both = f"{name} >= 0 && {name} < {axes[0]}"
         return [f"{name} < {axes[0]}", both]
-    if len(axes) == 2 and index.type == "binary_expression":
-        left, right = sides_of(index)
-        product = next((s for s in (left, right) if s is not None and "*" in function.text(s)), None)
-        if left is None or right is None or product is None:
+    if len(axes) == 2 and operator_of(index) == "+":
+        terms = list(terms_of(index))
+        products = [term for sign, term in terms if operator_of(term) == "*" and sign == "+"]
+        row = products[0].child_by_field_name("left") if products else None
+        if row is None:
             return []
-        column = right if product == left else left
-        row = product.child_by_field_name("left")
-        if row is not None:
-            rows, columns = f"{_side(function, row)} < {axes[0]}", f"{_side(function, column)} < {axes[1]}"
-            return [f"{rows} && {columns}", rows, columns]
+        rest = "".join(f" {sign} {function.text(t)}" for sign, t in terms if t != products[0])
+        column = rest.removeprefix(" + ") if len(terms) > 2 else _side(function, terms[terms[0][1] == products[0]][1])
+        rows, columns = f"{_side(function, _without_cast(row))} < {axes[0]}", f"{column} < {axes[1]}"
+        return [f"{rows} && {columns}", rows, columns]
     if len(axes) > 2:
         # A block may copy what several of the first axis have in one row.
         return [f"{_side(function, index)} < {' * '.join(axes)}"]
     return []
+
+
+def _within_row(function: Function, index: Node) -> list[str]:
+    """Return that a column is below the length of its row, of `row * width + column` in an array of unknown shape."""
+    known, (left, column) = function.known_at(index), sides_of(index)
+    width = left.child_by_field_name("right") if left is not None and operator_of(left) == "*" else None
+    size = known.get(function.text(width)) if width is not None else None
+    own = known.get(function.text(column)) if column is not None else None
+    is_size = size is not None and size.role == "size" and size.start == function.body.start_byte
+    return [f"{own.name} < {size.name}"] if is_size and size and own and own.role == "index" else []
+
+
+def _without_cast(node: Node) -> Node:
+    value = node.child_by_field_name("value") if node.type == "cast_expression" else None
+    return value if value is not None else node
 
 
 def _side(function: Function, node: Node) -> str:

@@ -85,15 +85,30 @@ def _component(function: Function, node: Node) -> Iterator[Change]:
         yield from _name(function, node)
         return
     name, axis = function.text(base), function.text(field)
+    usual = _usual_axis(function, node)
     for other in "xyz":
         if other != axis and (other != "z" or ".z" in function.text(function.body)):
-            yield from _change(function, node, f"{name}.{other}", 1.5, "axis")
+            yield from _change(function, node, f"{name}.{other}", 0.5 if other == usual else 1.5, "axis")
     meant = _meant(function, node, name, axis)
     for other in BUILTINS:
         if other != name and not (other.endswith("Idx") and divides(node)):
             near = {name, other} in ({"threadIdx", "blockIdx"}, {"blockDim", "gridDim"})
             cost = 0.5 if other == meant else 3.5 if near else 5.0
             yield from _change(function, node, f"{other}.{axis}", cost, "builtin")
+
+
+_AXES = re.compile(r"(?:threadIdx|blockIdx|blockDim|gridDim)\.([xyz])")
+
+
+def _usual_axis(function: Function, node: Node) -> str:
+    """Return the axis of all other builtin variables in `blockIdx.x * blockDim.x + threadIdx.y`, of three or more."""
+    whole = node
+    while operator_of(outside_brackets(whole)) in ("+", "*"):
+        whole = outside_brackets(whole)
+    axes = _AXES.findall(function.text(whole))
+    own = _AXES.findall(function.text(node))
+    others = set(axes) - set(own)
+    return others.pop() if len(axes) > 2 and len(others) == 1 and axes.count(own[0] if own else "") == 1 else ""
 
 
 def _meant(function: Function, node: Node, name: str, axis: str) -> str:
@@ -420,9 +435,11 @@ def _step(function: Function, loop: Node) -> Iterator[Change]:
     runs_once = bound.type == "binary_expression" and _is_right_of(function, bound, text)
     usual = dict.fromkeys([*_steps(function), "blockDim.x", "blockDim.y"])
     constants = [v.name for v in function.known_at(loop).values() if v.role == "size" and not v.start]
+    parts = {function.text(side) for side in sides_of(step) if side is not None}
     for other in dict.fromkeys([*usual, *constants]):
         if other != text:
-            cost = 0.8 if runs_once else 1.6 if other in usual else 2.0
+            # The block's own threads step by their number, not by that of the whole grid.
+            cost = 0.8 if runs_once or other in parts else 1.6 if other in usual else 2.0
             yield from _change(function, step, other, cost, "step", "bound")
 
 

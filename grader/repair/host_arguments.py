@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from grader.repair.function import Change, Function, host_functions, parameter_nodes
@@ -215,8 +215,18 @@ _SIZE_OF = re.compile(r"sizeof\s*\(\s*((?:unsigned\s+)?\w+)\s*\)")
 _NUMBERS = ("float", "double", "int", "unsigned", "unsigned int")
 
 
-def size_changes(host: Host, call: Call) -> Iterator[Change]:
-    """Yield other sizes for one call."""
+TOO_SMALL = 1.4
+"""What a larger size costs less of an array that something leaves."""
+
+
+def size_changes(host: Host, call: Call, arrays: Collection[str] = ()) -> Iterator[Change]:
+    """Yield other sizes for one call, sooner where it allocates one of these arrays."""
+    is_left = call.name in ALLOCATES and names_in_text(call.text(0)) & set(arrays)
+    for change in _sizes(host, call):
+        yield replace(change, cost=change.cost - TOO_SMALL) if is_left else change
+
+
+def _sizes(host: Host, call: Call) -> Iterator[Change]:
     function, index = call.function, SIZED.get(call.name, -1)
     if not 0 <= index < len(call.arguments):
         return

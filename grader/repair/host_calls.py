@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
-from grader.repair.blocks import block_changes, cap_changes, loop_changes
+from grader.repair.blocks import cap_changes, instances, launch_call_changes, loop_changes
 from grader.repair.function import Change, Function, host_functions, parameter_nodes
 from grader.repair.host_arguments import (
     ALLOCATES,
@@ -29,7 +29,7 @@ from grader.repair.host_arguments import (
     size_changes,
     statement_of,
 )
-from grader.repair.launches import Launch, field_changes
+from grader.repair.launches import field_changes
 from grader.repair.nodes import (
     ancestors,
     arguments_of,
@@ -37,7 +37,6 @@ from grader.repair.nodes import (
     condition_of,
     is_statement,
     listed,
-    operator_of,
     value_of,
 )
 from grader.repair.several_places import tree_changes
@@ -71,14 +70,14 @@ def host_changes(
         if call.name in COPIES:
             yield from end_changes(host, call, arrays)
             yield from direction_changes(call)
-        yield from size_changes(host, call)
+        yield from size_changes(host, call, arrays)
         yield from _places(host, call)
     yield from pitch_changes(host)
     for name in sorted(unfilled):
         yield from _missing(host, name)
     for launch in host.launches:
-        yield from _launch_changes(host, launch, kernels)
-        yield from _instances(launch, numbers)
+        yield from launch_call_changes(host, launch, kernels)
+        yield from instances(launch, numbers)
     yield from field_changes(host.parsed)
     yield from stream_changes(host.parsed)
     yield from loop_changes(host)
@@ -174,6 +173,11 @@ def _places(host: Host, call: Call) -> Iterator[Change]:
         last = _last(block)
         if last is not None and last.start_byte > call.statement.start_byte:
             yield _later(call, last, 0.9)
+        whole = function.body
+        used = [n for n in whole.named_children if names_in_text(call.text(0)) & host.parsed.words(n)]
+        if block != whole and used and used[-1].start_byte < call.statement.start_byte:
+            # In a loop it is freed more than once.
+            yield _later(call, used[-1], 0.8)
         yield Change("host", call.line, (away,), 1.9, "order", "extra")
         return
     is_back = "DeviceToHost" in call.text(3) or "FromSymbol" in call.name
@@ -266,59 +270,6 @@ def _declared_before(function: Function, place: Node) -> list[str]:
 
 
 # -- launches --------------------------------------------------------------------------
-
-
-def _launch_changes(host: Host, launch: Launch, kernels: Collection[str]) -> Iterator[Change]:
-    function = launch.function
-    called = _callee(launch)
-    for name in sorted(kernels):
-        if called is not None and launch.callee != name:
-            yield function.replacement("host", called, name, 1.4, "kernel", "kernel", line=launch.line)
-    edits = function.exchanged(launch.grid, launch.block)
-    yield Change("launch", launch.line, edits, 2.4, "launch_order", "order")
-    for one in range(len(launch.arguments)):
-        for other in range(one + 1, len(launch.arguments)):
-            first, second = launch.arguments[one], launch.arguments[other]
-            if function.text(first) != function.text(second):
-                edits = function.exchanged(first, second)
-                yield Change("launch", launch.line, edits, 1.6 + 0.1 * (other - one), "arguments", "arguments")
-    for node in launch.arguments:
-        left = node.child_by_field_name("left")
-        if left is not None and operator_of(node) in ("-", "+", "/"):
-            # `blocks - 1`: one too few, or too many.
-            yield Change(
-                "launch", launch.line, (function.replaced(node, function.text(left)),), 1.4, "arguments", "argument"
-            )
-    yield from block_changes(host, launch)
-    for neighbour in host.launches:
-        text = neighbour.function.text(neighbour.grid)
-        if neighbour.function.item == function.item and text != function.text(launch.grid):
-            cost = 1.2 if function.text(launch.grid) == "1" else 1.9
-            yield function.replacement("launch", launch.grid, text, cost, "grid", "grid", line=launch.line)
-    used_at_place: list[set[str]] = [set() for _argument in launch.arguments]
-    for neighbour in host.launches:
-        if neighbour.function.item == function.item and len(neighbour.arguments) == len(launch.arguments):
-            for place, node in enumerate(neighbour.arguments):
-                used_at_place[place].add(function.text(node))
-    for place, node in enumerate(launch.arguments):
-        for text in sorted(used_at_place[place] - {function.text(node)}):
-            yield function.replacement("launch", node, text, 1.3, "arguments", "argument", line=launch.line)
-
-
-def _callee(launch: Launch) -> Node | None:
-    call: Node | None = launch.grid
-    while call is not None and call.type != "call_expression":
-        call = call.parent
-    return call.child_by_field_name("function") if call is not None else None
-
-
-def _instances(launch: Launch, numbers: Collection[str]) -> Iterator[Change]:
-    """`kernel<6>` with another number for its template's."""
-    function = launch.function
-    for node in launch.given:
-        if function.text(node).isdigit():
-            for number in sorted({*numbers} - {function.text(node)}):
-                yield function.replacement("launch", node, number, 1.0, "instance", "instance", line=launch.line)
 
 
 # -- places in the text ----------------------------------------------------------------

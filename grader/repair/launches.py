@@ -295,7 +295,7 @@ def launch_changes(
     yield from _argument_changes(launch, pairs)
     if launch.function.text(launch.grid) != launch.function.text(launch.block):
         yield _exchanged(launch.function, launch.grid, launch.block, 2.4, "launch_order", "order")
-    yield from _shared_changes(launch, constants)
+    yield from shared_changes(launch, constants)
     yield from _raised_elsewhere(launch)
     yield from _opted_in(launch)
 
@@ -406,7 +406,8 @@ def _argument_changes(launch: Launch, pairs: Sequence[tuple[int, int]]) -> Itera
             yield _exchanged(function, first, second, cost, "arguments", "arguments")
 
 
-def _shared_changes(launch: Launch, constants: Mapping[str, int]) -> Iterator[Change]:
+def shared_changes(launch: Launch, constants: Mapping[str, int]) -> Iterator[Change]:
+    """Yield other numbers of bytes of dynamic shared memory; constants: see `launch_changes`."""
     function = launch.function
     numbers = [function.text(a) for a in launch.arguments if a.type in ("identifier", "number_literal")]
     variables = function.known_at(launch.grid)

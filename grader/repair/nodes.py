@@ -21,6 +21,16 @@ def sides_of(node: Node) -> tuple[Node | None, Node | None]:
     return node.child_by_field_name("left"), node.child_by_field_name("right")
 
 
+def terms_of(node: Node, sign: str = "+") -> Iterator[tuple[str, Node]]:
+    """Yield the terms of a sum with their signs; any other expression itself."""
+    (left, right), operator = sides_of(node), operator_of(node)
+    if operator in ("+", "-") and left is not None and right is not None:
+        yield from terms_of(left, sign)
+        yield from terms_of(right, sign if operator == "+" else "-" if sign == "+" else "+")
+    else:
+        yield sign, node
+
+
 def assignment_of(node: Node | None) -> tuple[Node, str, Node] | None:
     """Return target, operator and value of an assignment; None for other nodes."""
     if node is None or node.type != "assignment_expression":

@@ -6,7 +6,6 @@ What changes device code alone is run with the host code as it was compiled: mos
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -24,7 +23,7 @@ from grader.repair.host_arguments import directions_at, host_of
 from grader.repair.host_calls import host_changes, initial_changes, lifetime_changes, waits
 from grader.repair.launches import grid_changes, launches_of
 from grader.repair.of_cost import COSTS, changed_program, cheaper, limits_beside
-from grader.repair.ranking import changes_of, in_order
+from grader.repair.ranking import IN_PLANE, changes_of, in_order
 from grader.repair.symptom import faults
 from grader.repair.verified import OF_COST, VerifiedRepair, judged
 from grader.result import Check
@@ -37,11 +36,10 @@ MAX_DEVICE = 96
 """Changes of device code that are run."""
 MAX_DRAWN = 16
 """The same where a drawn case alone shows the fault, which may be a large one."""
-MAX_HOST = 8
+MAX_HOST = 12
 """The same of host code, which is compiled anew for each."""
 MAX_PROOFS = 2
 """Changes that are graded in full."""
-_PLANE = re.compile(r"\b(?:threadIdx|blockIdx|blockDim|gridDim)\.[yz]\b")
 OF_HOST = checks_with("host")
 OF_LIFETIMES = ("freed_array", "second_call", "second_call_with")
 """Reasons of faults for which something lives on, or is given back, that should not."""
@@ -267,7 +265,7 @@ class _Tried:
         clues = clues_of(functions, self.check.check, hazards, diagnosis, lines, {})
         ranked = in_order(clues, changes_of(functions, {}, ()))
         return [
-            (f.parsed, c) for f, c in ranked if self.is_in_planes or not any(_PLANE.search(e.text) for e in c.edits)
+            (f.parsed, c) for f, c in ranked if self.is_in_planes or not any(IN_PLANE.search(e.text) for e in c.edits)
         ]
 
     def _ranked_of_host(self) -> list[tuple[ParsedFile, Change]]:
@@ -277,13 +275,14 @@ class _Tried:
         named = {(fault.line, detail) for fault in faults_of_host for detail in NAMED.get(fault.message.id, ())}
         details = {detail for _line, detail in named} & ANYWHERE
         waiting = [fault.line for fault in faults_of_host if fault.message.id.startswith(WAITS)]
+        outside = {h.array for run in self.evidence.runs for h in faults(run) if h.space == "global" and h.array}
         rows: list[tuple[float, int, ParsedFile, Change]] = []
         for parsed in self.called.files:
             host = host_of(parsed)
             changes = [change for launch in launches_of(parsed) for change in grid_changes(launch)]
             changes += [change for line in waiting for change in waits(host, line)]
             changes += directions_at(host, {line for line, detail in named if detail == "direction"})
-            changes += host_changes(host, (), (), ())
+            changes += host_changes(host, outside, (), ())
             changes += lifetime_changes(host) if self.check.data.get("reason") in OF_LIFETIMES else ()
             changes += initial_changes(host, self._unset) if self._unset else ()
             for change in changes:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from grader.checks import checks_with
-from grader.launching.kernel import BoundKernel
+from grader.launching.kernel import BoundKernel, block_of, grid_of
 from grader.repair.barriers import barrier_changes
 from grader.repair.clues import Clues, clues_of
 from grader.repair.conditions import clip_changes, guard_changes, surplus_changes
@@ -34,8 +35,20 @@ def ranked_changes(
     names = _names(kernel)
     clues = clues_of(functions, symptom.check, symptom.hazards, diagnosis, symptom.lines, names)
     changes = changes_of(functions, _extents(kernel, names), _covered(kernel, names))
+    if _is_in_a_row(kernel, symptom):
+        changes = ((f, c) for f, c in changes if not any(IN_PLANE.search(e.text) for e in c.edits))
     # What goes with a return that ends what is stopped is the call in its condition, not that threads end there.
     return in_order(clues, ((f, c) for f, c in changes if not (symptom.is_stopped and c.group == "returns")))
+
+
+IN_PLANE = re.compile(r"\b(?:threadIdx|blockIdx|blockDim|gridDim)\.[yz]\b")
+"""What is the same for all threads of a launch with one axis."""
+
+
+def _is_in_a_row(kernel: BoundKernel, symptom: Symptom) -> bool:
+    """Whether grid and block have one axis, so that there is nothing along the others."""
+    plan, sizes = kernel.interpretation.launch, symptom.cases[0].sizes
+    return block_of(plan, sizes)[1:] == grid_of(plan, sizes)[1:] == (1, 1)
 
 
 def changes_of(

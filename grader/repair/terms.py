@@ -24,6 +24,7 @@ from grader.repair.nodes import (
     operator_of,
     outside_brackets,
     sides_of,
+    terms_of,
 )
 from grader.submission.cpp.tree import WORD, descendants
 
@@ -90,7 +91,7 @@ def _indices(function: Function, node: Node) -> Iterator[_Index]:
 def _pointed(function: Function, node: Node) -> str:
     """Return the array that an offset is added to; "" for what is no pointer, or a mere name."""
     variables = function.known_at(node)
-    terms = [function.text(term) for _sign, term in _terms(node)] if operator_of(node) in ("+", "-") else []
+    terms = [function.text(term) for _sign, term in terms_of(node)] if operator_of(node) in ("+", "-") else []
     return next((text for text in terms if text in variables and variables[text].role == "array"), "")
 
 
@@ -101,21 +102,11 @@ def _sums_within(index: Node) -> Iterator[Node]:
             yield node
 
 
-def _terms(node: Node, sign: str = "+") -> Iterator[tuple[str, Node]]:
-    """Yield the terms of a sum with their signs; any other expression itself."""
-    (left, right), operator = sides_of(node), operator_of(node)
-    if operator in ("+", "-") and left is not None and right is not None:
-        yield from _terms(left, sign)
-        yield from _terms(right, sign if operator == "+" else "-" if sign == "+" else "+")
-    else:
-        yield sign, node
-
-
 def _halos(function: Function, index: Node) -> set[str]:
     """Return the terms of an index that are made of sizes alone, such as "-radius"."""
     variables = function.known_at(index)
     halos = set()
-    for sign, term in _terms(index):
+    for sign, term in terms_of(index):
         names = {function.text(node) for node in named_in(term)}
         if names and all(name in variables and variables[name].role == "size" for name in names):
             halos.add(sign + function.text(term))
@@ -154,7 +145,7 @@ def _as_other_access(function: Function, indices: list[_Index]) -> Iterator[tupl
 
 def _others(function: Function, index: _Index, halos: set[str]) -> frozenset[str]:
     """Return the terms of an index without its halos and its array."""
-    terms = {sign + function.text(term) for sign, term in _terms(index.node)}
+    terms = {sign + function.text(term) for sign, term in terms_of(index.node)}
     return frozenset(terms - halos - {f"+{index.array}"})
 
 
@@ -185,7 +176,7 @@ def _multiplied(
     own: factors of the function by what they multiply.  factors: all that may be meant.
     """
     variables = function.known_at(index)
-    for _sign, term in _terms(index):
+    for _sign, term in terms_of(index):
         is_product = operator_of(term) == "*"
         text = function.text(term)
         is_array = text in variables and variables[text].role == "array"

@@ -184,7 +184,9 @@ def _launch(state: State, kernel: Kernel, asked: Configured, raw: list[bytes]) -
         stream=0 if asked.stream in (0, 1, 2) else asked.stream,
         compiler=state.gpu.compiler(kernel.unit, entry),
     )
-    _tell_unreachable(state, record, raw)
+    if not state.sticky:
+        # After a fault nothing is allocated any more: what pointers hold then follows from it.
+        _tell_unreachable(state, record, raw)
     state.launch_count += 1
     if len(state.launches) < MAX_LAUNCHES:
         state.launches.append(record)
