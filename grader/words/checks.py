@@ -447,8 +447,8 @@ RAGGED_SIZES: Texts = {
     "fault": N_("wrong at sizes not divisible by the tile"),
     "fault_right_at_smaller": N_("wrong at large sizes"),
     "fault_right_at_larger": N_("wrong at small sizes"),
-    "right_at_smaller": N_("It is right at every smaller size that was tried, at {sizes}, off the tile, too."),
-    "right_at_larger": N_("It is right at every larger size that was tried, at {sizes}, off the tile, too."),
+    "right_at_smaller": N_("It is right at every smaller size tried, also off the tile, for instance at {sizes}."),
+    "right_at_larger": N_("It is right at every larger size tried, also off the tile, for instance at {sizes}."),
     "size_is_constant": N_(
         "The size is a constant of the program, {name}, so only multiples of the tile can be required."
     ),
