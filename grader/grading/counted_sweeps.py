@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import structs
 
 from grader.devices import SECTOR_BYTES
-from grader.grading.sweep_plan import PreparedPoint, Target, infeasible, places, prepare, reference_target
+from grader.grading.sweep_plan import Owner, PreparedPoint, Target, infeasible, planned, reference_target
 from grader.lab.expected import Oracle
 from grader.lab.records import Lab, Sizes, Sweep
 from grader.launching.backend import ARCHITECTURE, TAKES_LONG, LaunchOutcome, reason_msg
@@ -36,10 +36,6 @@ KeptPoints = MutableMapping[tuple[str, str], list[SweepPoint]]
 """Points of the lab's own kernels by sweep and variant."""
 
 
-def _is_kept(kept: KeptPoints, sweep: Sweep, target: Target) -> bool:
-    return target.of == "reference" and (sweep.id, target.variant) in kept
-
-
 class EmulatorSweeps:
     """Runs sweeps on the emulator.
 
@@ -60,44 +56,43 @@ class EmulatorSweeps:
         pool = ThreadPoolExecutor(1)
         try:
             programs = ProgramStore(self._compiler, ARCHITECTURE, pool)
-            plans = [(sweep, self._plan(sweep, targets, programs)) for sweep in self._lab.sweeps]
+
+            def order(point: PreparedPoint) -> None:
+                programs.order(point.kernel.program(point.place.sizes))
+
+            plans = {
+                sweep.id: planned(
+                    self._lab, sweep, [t for t in targets if not self._is_kept(sweep, t)], "emulator", order
+                )
+                for sweep in self._lab.sweeps
+            }
             trials = Trials(self._lab, self._oracle, programs, Emulator())
             return [
-                record_of(sweep, "emulator", self._sweep(sweep, planned, trials), left_out) for sweep, planned in plans
+                record_of(sweep, "emulator", self._sweep(sweep, targets, plans[sweep.id], trials), left_out)
+                for sweep in self._lab.sweeps
             ]
         finally:
             pool.shutdown(cancel_futures=True)
 
-    def _plan(
-        self, sweep: Sweep, targets: Sequence[Target], programs: ProgramStore
-    ) -> list[tuple[Target, list[PreparedPoint | SweepPoint]]]:
-        plans: list[tuple[Target, list[PreparedPoint | SweepPoint]]] = []
-        for target in targets:
-            if target.variant in sweep.variants and _is_kept(self._kept, sweep, target):
-                plans.append((target, []))
-            elif target.variant in sweep.variants:
-                prepared: list[PreparedPoint | SweepPoint] = []
-                for place in places(sweep, "emulator"):
-                    point = prepare(self._lab, sweep, target, place)
-                    if isinstance(point, PreparedPoint):
-                        point = compiled_together(point, targets)
-                        programs.order(point.kernel.program(place.sizes))
-                    prepared.append(point)
-                plans.append((target, prepared))
-        return plans
+    def _is_kept(self, sweep: Sweep, target: Target) -> bool:
+        return target.of == "reference" and (sweep.id, target.variant) in self._kept
 
     def _sweep(
-        self, sweep: Sweep, planned: Sequence[tuple[Target, Sequence[PreparedPoint | SweepPoint]]], trials: Trials
+        self,
+        sweep: Sweep,
+        targets: Sequence[Target],
+        plans: Mapping[tuple[str, Owner], Sequence[PreparedPoint | SweepPoint]],
+        trials: Trials,
     ) -> list[SweepPoint]:
         points: list[SweepPoint] = []
-        for target, prepared in planned:
-            if _is_kept(self._kept, sweep, target):
+        for target in targets:
+            if self._is_kept(sweep, target):
                 points += self._kept[sweep.id, target.variant]
-                continue
-            line = self._line(sweep, target, prepared, trials)
-            if target.of == "reference":
-                self._kept[sweep.id, target.variant] = line
-            points += line
+            elif target.variant in sweep.variants:
+                line = self._line(sweep, target, plans.get((target.variant, target.of), ()), trials)
+                if target.of == "reference":
+                    self._kept[sweep.id, target.variant] = line
+                points += line
         return points
 
     def _line(
@@ -171,17 +166,6 @@ def _conflict_ways(outcome: LaunchOutcome) -> int | None:
     """Return the worst bank conflict of a run, None where shared memory is not used."""
     assert outcome.counters is not None
     return max((c.ways for c in outcome.counters.by_line if c.space == "shared" and c.requests), default=None)
-
-
-def compiled_together(point: PreparedPoint, targets: Sequence[Target]) -> PreparedPoint:
-    """The point with its program compiled once for all kernels of the same file that are swept."""
-    kernel = point.kernel
-    others = [kernel.submission.bindings.get(target.variant) for target in targets if target.of == point.target.of]
-    together = {
-        b.expression for b in others if isinstance(b, VariantBinding) and b.kernel.file == kernel.binding.kernel.file
-    }
-    names = tuple(sorted({kernel.binding.expression, *together}))
-    return replace(point, kernel=replace(kernel, together=names))
 
 
 def _key(point: PreparedPoint) -> tuple[object, ...]:

@@ -18,9 +18,8 @@ from msgspec import structs
 
 from grader.checks.execution import predicted_figures
 from grader.gpu.bench import lab_files, metric_of
-from grader.grading import sweep_plan
-from grader.grading.counted_sweeps import compiled_together, targets_of
-from grader.grading.sweep_plan import PreparedPoint, Target, places
+from grader.grading.counted_sweeps import targets_of
+from grader.grading.sweep_plan import PreparedPoint, planned, reference_target
 from grader.lab.checks import SpeedupSettings
 from grader.lab.records import Lab, Sizes, Sweep
 from grader.launching.backend import ARCHITECTURE
@@ -166,8 +165,6 @@ def _reference(
     compiler: CompilerProcess,
 ) -> PredictedTime | Message:
     """Return the time of the lab's own kernel of a variant."""
-    from grader.grading.sweep_plan import reference_target
-
     what = f"{against} {sizes} {processor.architecture}"
     key = key_of({}, what, lab_files(lab), compiler.nvrtc_version(), processor.name, "")
     if key not in _known:
@@ -197,10 +194,18 @@ def with_predictions(
     sweeps = {sweep.id: sweep for sweep in lab.sweeps if not sweep.host_memory}
     with ThreadPoolExecutor(1) as thread:
         stores = (ProgramStore(compiler, ARCHITECTURE, thread), ProgramStore(compiler, processor.architecture, thread))
-        planned = {name: _planned(lab, sweep, targets, stores) for name, sweep in sweeps.items()}
+
+        def order(point: PreparedPoint) -> None:
+            for store in stores:
+                store.order(point.kernel.program(point.place.sizes))
+
+        plans = {
+            name: [point for line in planned(lab, sweep, targets, "gpu", order).values() for point in line]
+            for name, sweep in sweeps.items()
+        }
         launches = {
             (name, number): followed(point.kernel, point.place.sizes, processor, stores, MOST_STEPS)
-            for name, plan in planned.items()
+            for name, plan in plans.items()
             for number, point in enumerate(plan)
             if isinstance(point, PreparedPoint)
         }
@@ -213,7 +218,7 @@ def with_predictions(
             else p
             for number, p in enumerate(plan)
         ]
-        for name, plan in planned.items()
+        for name, plan in plans.items()
     }
     return [
         structs.replace(record, predicted=points[record.id], predicted_device=processor.name)
@@ -221,22 +226,6 @@ def with_predictions(
         else record
         for record in records
     ]
-
-
-def _planned(
-    lab: Lab, sweep: Sweep, targets: Sequence[Target], stores: Sequence[ProgramStore]
-) -> list[PreparedPoint | SweepPoint]:
-    """Return every point of a sweep, with its programs on their way through the compiler."""
-    prepared: list[PreparedPoint | SweepPoint] = []
-    for target in targets:
-        for place in places(sweep, "gpu") if target.variant in sweep.variants else ():
-            point = sweep_plan.prepare(lab, sweep, target, place)
-            if isinstance(point, PreparedPoint):
-                point = compiled_together(point, targets)
-                for store in stores:
-                    store.order(point.kernel.program(place.sizes))
-            prepared.append(point)
-    return prepared
 
 
 def _point(

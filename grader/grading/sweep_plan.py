@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
@@ -134,6 +134,39 @@ def prepare(lab: Lab, sweep: Sweep, target: Target, place: Place) -> PreparedPoi
     if reason is not None:
         return infeasible(target, place, "fixed", reason)
     return PreparedPoint(target, place, kernel, at.block)
+
+
+def planned(
+    lab: Lab,
+    sweep: Sweep,
+    targets: Sequence[Target],
+    backend: str,
+    order: Callable[[PreparedPoint], SweepPoint | None],
+) -> dict[tuple[str, Owner], list[PreparedPoint | SweepPoint]]:
+    """The points of a sweep by variant and whose kernel it is, line by line.
+
+    order: hands to the compiler what a point runs, or returns the point that says why it cannot be run there.
+    """
+    plans: dict[tuple[str, Owner], list[PreparedPoint | SweepPoint]] = {}
+    for target in targets:
+        for place in places(sweep, backend) if target.variant in sweep.variants else ():
+            point = prepare(lab, sweep, target, place)
+            if isinstance(point, PreparedPoint):
+                point = _compiled_together(point, targets)
+                point = order(point) or point
+            plans.setdefault((target.variant, target.of), []).append(point)
+    return plans
+
+
+def _compiled_together(point: PreparedPoint, targets: Sequence[Target]) -> PreparedPoint:
+    """Return the point with its program compiled once for all kernels of the same file that are swept."""
+    kernel = point.kernel
+    others = [kernel.submission.bindings.get(target.variant) for target in targets if target.of == point.target.of]
+    together = {
+        b.expression for b in others if isinstance(b, VariantBinding) and b.kernel.file == kernel.binding.kernel.file
+    }
+    names = tuple(sorted({kernel.binding.expression, *together}))
+    return replace(point, kernel=replace(kernel, together=names))
 
 
 def infeasible(target: Target, place: Place, status: Infeasible, reason: Message) -> SweepPoint:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,13 +34,12 @@ from grader.gpu.session import FAULTS, GpuFault, TimedKernel
 from grader.grading.counted_sweeps import (
     EmulatorSweeps,
     KeptPoints,
-    compiled_together,
     ended,
     for_each_mode,
     record_of,
     targets_of,
 )
-from grader.grading.sweep_plan import Owner, Place, PreparedPoint, Target, infeasible, places, prepare
+from grader.grading.sweep_plan import Owner, Place, PreparedPoint, Target, infeasible, places, planned
 from grader.lab.expected import Array, Oracle
 from grader.lab.records import Lab, Sweep
 from grader.launching.backend import ARCHITECTURE, BufferArgument, LaunchOutcome, LaunchRequest
@@ -114,29 +114,23 @@ class GpuSweeps:
         self._added: set[str] = set()
         self._references: dict[str, Target] = {}
         self._targets: Sequence[Target] = ()
-        self._plans: dict[tuple[str, str, Owner], list[PreparedPoint | SweepPoint]] = {}
+        self._plans: dict[str, dict[tuple[str, Owner], list[PreparedPoint | SweepPoint]]] = {}
 
     def plan(self, targets: Sequence[Target]) -> None:
         """Say what is to be run: its programs are on their way through the compilers then.  The device is not used."""
         self._references = {s.variant: s for s in targets if s.of == "reference"}
         self._targets = targets
         for sweep in self._lab.sweeps:
-            for target in targets:
-                if target.variant in sweep.variants:
-                    self._plans[sweep.id, target.variant, target.of] = self._planned(sweep, target)
+            self._plans[sweep.id] = planned(self._lab, sweep, targets, "gpu", partial(self._order, sweep))
 
-    def _planned(self, sweep: Sweep, target: Target) -> list[PreparedPoint | SweepPoint]:
-        points: list[PreparedPoint | SweepPoint] = []
-        for place in places(sweep, "gpu"):
-            point = prepare(self._lab, sweep, target, place)
-            if isinstance(point, PreparedPoint):
-                point = self._too_large(point) or compiled_together(point, self._targets)
-            if isinstance(point, PreparedPoint):
-                plain = None if sweep.host_memory else self._as_it_stands(point)
-                for one in (point, *([plain] if plain else [])):
-                    self._programs[one.target.of].order(one.kernel.program(one.place.sizes))
-            points.append(point)
-        return points
+    def _order(self, sweep: Sweep, point: PreparedPoint) -> SweepPoint | None:
+        """Hand a point's program to the compiler, and the lab's own; return why it does not fit the device, if so."""
+        too_large = self._too_large(point)
+        if too_large is None:
+            plain = None if sweep.host_memory else self._as_it_stands(point)
+            for one in (point, *([plain] if plain else [])):
+                self._programs[one.target.of].order(one.kernel.program(one.place.sizes))
+        return too_large
 
     def run(self, left_out: Mapping[str, Message]) -> list[SweepRecord]:
         """All of the lab's sweeps as planned; `left_out`: variants that are not swept, and why.
@@ -152,8 +146,8 @@ class GpuSweeps:
         points: list[SweepPoint] = []
         for target in self._targets:
             loaded: list[LoadedPoint] = []
-            for planned in self._plans.get((sweep.id, target.variant, target.of), ()):
-                outcome = self._load(planned) if isinstance(planned, PreparedPoint) else planned
+            for point in self._plans[sweep.id].get((target.variant, target.of), ()):
+                outcome = self._load(point) if isinstance(point, PreparedPoint) else point
                 if isinstance(outcome, LoadedPoint):
                     loaded.append(outcome)
                 else:
