@@ -60,8 +60,8 @@ def verdicts(path: Path, lab: str, environment: dict[str, str]) -> None:
 
 def parts(folder: Path, rows: dict[str, list[tuple[float, float, str]]]) -> None:
     """The steps of one observation, one after another."""
+    from grader.programs.execution import run_each
     from grader.programs.observation import TRACED
-    from grader.programs.observe import observe_each
     from grader.programs.records import Start
     from grader.programs.sources import Sources, read_program
     from grader.programs.toolchain.compile import compile_program
@@ -72,7 +72,7 @@ def parts(folder: Path, rows: dict[str, list[tuple[float, float, str]]]) -> None
     if program.obstacle is None:
         compiling = partial(compile_program, program.units, program.host, build())
         timed(rows, "host compiler and linker", folder.name, compiling)
-        timed(rows, "observation, all of it", folder.name, partial(observe_each, Sources(files), [Start()], TRACED))
+        timed(rows, "observation, all of it", folder.name, partial(run_each, Sources(files), [Start()], TRACED))
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ from grader.errors import GraderError
 from grader.lab.records import Lab
 from grader.preprocessor import without_line_directives
 from grader.submission.binding.bind import bind
-from grader.submission.changes import Change, Original
+from grader.submission.changes import Original, ProgramChange
 from grader.submission.folder import FoundSubmission, read_settings
 from grader.submission.records import Submission, VariantBinding
 from grader.submission.source import decode_bytes
@@ -200,7 +200,7 @@ def test_programs(lab: Lab, seed: int) -> None:
             if isinstance(binding, VariantBinding):
                 submission.program(binding.kernel.file, {"N": 5, "TILE": 7})
                 program = Original(submission, lambda texts: bind(found, [texts.get(source.path, source)], lab))
-                program.changed(binding, Change(((("N|TILE.*",), 8),), width=32, unroll=4))
+                program.changed(binding, ProgramChange(((("N|TILE.*",), 8),), width=32, unroll=4))
         return submission
 
     corpus = [path.read_bytes() for path in PROGRAMS]

@@ -210,7 +210,7 @@ def _grade(
     view: View | None,
 ) -> int:
     from grader.grading.options import GradeOptions
-    from grader.grading.session import Order, grade
+    from grader.grading.session import Order, carry_out
     from grader.lab import labs
     from grader.report.job import in_language
     from grader.result import weightier
@@ -243,7 +243,7 @@ def _grade(
             click.echo(f"━━ {in_language(lab.title, lang)} ({lab.id})")
         try:
             with blamed_on_us(out):
-                code = weightier((code, grade(order)))
+                code = weightier((code, carry_out(order)))
         except UsageError as error:
             if len(wanted) == 1:
                 raise

@@ -30,7 +30,7 @@ from grader.message import msg
 from grader.programs.records import is_limit
 
 if TYPE_CHECKING:
-    from grader.programs.observe import Built
+    from grader.programs.execution import Built
     from grader.programs.records import RunLimits
 
 MAX_STDIN_BYTES = 64 << 20
@@ -236,7 +236,7 @@ def _run(
     from grader.gpu.process import has_driver
     from grader.processes.limits import IS_LINUX
     from grader.programs.card_times import checked, same_model
-    from grader.programs.observe import Setting, observe
+    from grader.programs.execution import Setting, run_program
     from grader.programs.records import Start, for_gpu
     from grader.programs.sources import Sources
 
@@ -261,7 +261,7 @@ def _run(
 
     stdin = b"" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read(MAX_STDIN_BYTES)
     sources = Sources(paths, root=started_in(paths, folders), folders=folders, defined=defined)
-    run = partial(observe, built or sources, Start(own, stdin))
+    run = partial(run_program, built or sources, Start(own, stdin))
     with blamed_on_us(Path()):
         setting = Setting(device, on_gpu, progress=build_progress())
         observation = run(limits, setting if as_json else replace(setting, emit=emit), shrink)
@@ -291,7 +291,7 @@ def program_paths(words: Sequence[str]) -> list[Path]:
 
 def _built(words: Sequence[str], arguments: Sequence[str]) -> Built | None:
     """Return a program that was compiled beforehand, where a single file of that kind is named."""
-    from grader.programs.observe import SUFFIX, read_built
+    from grader.programs.execution import SUFFIX, read_built
 
     is_one = len(words) == 1 and Path(words[0]).suffix == SUFFIX
     return read_built(Path(words[0]), arguments) if is_one else None
@@ -390,7 +390,7 @@ class _BuildCommand(click.Command):
 
 
 def _build(words: tuple[str, ...], device: str, lang: str) -> int:
-    from grader.programs.observe import SUFFIX, build_program, write_built
+    from grader.programs.execution import SUFFIX, build_program, write_built
     from grader.programs.sources import read_program
 
     meta = click.get_current_context().meta

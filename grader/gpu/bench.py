@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.errors import FileError
-from grader.gpu.messages import HostCopiesDone, Prepared, Ready, RoundDone, Warm
+from grader.gpu.messages import HostCopiesDone, Prepared, Ready, RoundDone, WarmedUp
 from grader.gpu.session import GpuFault, TimedKernel
 from grader.lab import formula
 from grader.lab.checks import SpeedupSettings
@@ -210,7 +210,7 @@ class Bench(Protocol):
 
     device: Ready
 
-    def warm_up(self, busy_ms: float) -> Warm: ...
+    def warm_up(self, busy_ms: float) -> WarmedUp: ...
 
     def prepare(
         self,
@@ -316,7 +316,7 @@ HOST_REPEATS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class KernelAtSize:
     """A student's kernel at one size.  comparable: its arrays have the types of the lab's, as its reference's have."""
 
     variant: str
@@ -339,12 +339,12 @@ class SpeedOrder:
     """
 
     lab: Lab
-    candidates: Sequence[Candidate]
+    candidates: Sequence[KernelAtSize]
     references: Mapping[str, Callable[[Sizes], tuple[str, LaunchRequest] | None]]
     baselines: Mapping[str, tuple[str, float | None]]
     pools: Mapping[str, Array]
     nvrtc: str
-    host_memory: Mapping[str, Candidate] = field(default_factory=dict)
+    host_memory: Mapping[str, KernelAtSize] = field(default_factory=dict)
     """By variant, for labs that compare kinds of host memory; its arrays have their data."""
 
 
@@ -385,12 +385,12 @@ def measure_speed(bench: Bench, order: SpeedOrder) -> Measurement:
     )
 
 
-def _is_larger(one: Candidate, other: Candidate) -> bool:
+def _is_larger(one: KernelAtSize, other: KernelAtSize) -> bool:
     return one.variant == other.variant and prod(size_key(one.sizes)) > prod(size_key(other.sizes))
 
 
 def _size(
-    bench: Bench, order: SpeedOrder, here: list[Candidate], largest: set[str], failures: dict[str, str]
+    bench: Bench, order: SpeedOrder, here: list[KernelAtSize], largest: set[str], failures: dict[str, str]
 ) -> SizeTimes | None:
     """Time all kernels at one size; those that fail are noted in `failures` and left out of another try."""
     if not here:
@@ -409,7 +409,7 @@ def _size(
     return side_by_side(bench, list(by_name), kernels, conditions, measure, failures)
 
 
-def _kernels(order: SpeedOrder, here: list[Candidate]) -> list[TimedKernel]:
+def _kernels(order: SpeedOrder, here: list[KernelAtSize]) -> list[TimedKernel]:
     """Return the students' kernels and the references they are compared with or checked by."""
     kernels: dict[str, TimedKernel] = {}
     for candidate in here:

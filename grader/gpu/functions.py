@@ -21,7 +21,7 @@ from grader.lab.records import Sizes, Tolerance
 from grader.launching.backend import reason_msg
 from grader.launching.trial import Run
 from grader.message import Message, msg
-from grader.programs.observe import Observer, Setting
+from grader.programs.execution import CompiledProgram, Setting
 from grader.programs.records import CallSeen, CallTimes, Observation, RunLimits, for_gpu
 from grader.programs.sandbox.process import CardInfo
 from grader.programs.sources import Program
@@ -58,7 +58,7 @@ class FunctionGpu:
     card: CardInfo | None = None
     _failed: dict[str, Run] = field(default_factory=dict)
 
-    def grade(
+    def measure(
         self,
         runs: FunctionRuns,
         program: Program,
@@ -79,7 +79,7 @@ class FunctionGpu:
         if not first.runs or any(not run.is_right for run in first.runs):
             return _untimed(by_variant, None)
         try:
-            own = Observer(program, Setting(on_gpu=True))
+            own = CompiledProgram(program, Setting(on_gpu=True))
         except UsageError:
             if self.is_wanted:
                 raise
@@ -117,7 +117,7 @@ class FunctionGpu:
     def _measurement(
         self,
         runs: FunctionRuns,
-        own: Observer,
+        own: CompiledProgram,
         references: Callable[[str], Program],
         by_variant: Mapping[str, Evidence],
         digest: Mapping[str, str],
@@ -133,15 +133,15 @@ class FunctionGpu:
         baselines = {name: baseline_of(lab, name) for name in by_variant}
         wanted = dict.fromkeys(v for name, (against, _least) in baselines.items() for v in (name, against))
         with ExitStack() as stack:
-            observers = {student(next(iter(by_variant))): own}
+            programs = {student(next(iter(by_variant))): own}
             for variant in wanted:
-                other = Observer(references(variant), Setting(on_gpu=True))
-                observers[reference(variant)] = stack.enter_context(closing(other))
+                other = CompiledProgram(references(variant), Setting(on_gpu=True))
+                programs[reference(variant)] = stack.enter_context(closing(other))
             stack.enter_context(lock.exclusive(card.uuid))
             rows = []
             for sizes in sorted(lab.timing.sizes, key=lambda one: (prod(size_key(one)), size_key(one))):
                 is_largest = sizes == max(lab.timing.sizes, key=lambda one: (prod(size_key(one)), size_key(one)))
-                rows.append(self._row(runs, observers, sizes, baselines if is_largest else {}))
+                rows.append(self._row(runs, programs, sizes, baselines if is_largest else {}))
                 if self._failed:
                     break
         measurement = Measurement(
@@ -157,13 +157,13 @@ class FunctionGpu:
     def _row(
         self,
         runs: FunctionRuns,
-        observers: Mapping[str, Observer],
+        programs: Mapping[str, CompiledProgram],
         sizes: Sizes,
         baselines: Mapping[str, tuple[str, float | None]],
     ) -> SizeTimes:
         """Time everything at one size."""
-        bench = _Bench(runs, observers, runs.timed(sizes))
-        own = next(iter(observers))
+        bench = _Bench(runs, programs, runs.timed(sizes))
+        own = next(iter(programs))
         began = time.monotonic()
         failed = bench.first_round()
         if failed is not None:
@@ -177,7 +177,7 @@ class FunctionGpu:
             plan = sampling.plan_for(round_us, ROUNDS_BUDGET_US)
         else:
             plan = sampling.series_plan(round_us, ROUNDS_BUDGET_US)
-        samples = sample(bench.round, list(observers), questions, plan)
+        samples = sample(bench.round, list(programs), questions, plan)
         if bench.failed is not None:
             self._failed[own] = bench.failed
         return bench.row(own, baselines, samples)
@@ -206,7 +206,7 @@ class FunctionGpu:
         )
 
 
-def series_at(runs: FunctionRuns, observers: Mapping[str, Observer], sizes: Sizes) -> sampling.Samples | Run:
+def series_at(runs: FunctionRuns, programs: Mapping[str, CompiledProgram], sizes: Sizes) -> sampling.Samples | Run:
     """Times of programs at one size, in turns: the first is the student's, the others are the lab's; the student's run
     where that is wrong.
 
@@ -214,35 +214,35 @@ def series_at(runs: FunctionRuns, observers: Mapping[str, Observer], sizes: Size
     ------
     Untimed : there are no times, or none that are the device's.
     """
-    bench = _Bench(runs, observers, runs.timed(sizes))
+    bench = _Bench(runs, programs, runs.timed(sizes))
     began = time.monotonic()
     failed = bench.first_round()
     if failed is not None:
         return failed
     plan = sampling.series_plan(1e6 * (time.monotonic() - began), SWEEP_BUDGET_US)
-    samples = sample(bench.round, list(observers), [], plan)
+    samples = sample(bench.round, list(programs), [], plan)
     return bench.failed or samples
 
 
 class _Bench:
     """Runs at one size: the first program is the student's, the others are the lab's."""
 
-    def __init__(self, runs: FunctionRuns, observers: Mapping[str, Observer], case: Case) -> None:
+    def __init__(self, runs: FunctionRuns, programs: Mapping[str, CompiledProgram], case: Case) -> None:
         lab = runs.lab
         # Between two that may each be off by the lab's tolerance.
         self._runs = replace(runs, lab=replace(lab, tolerance=_doubled(lab.tolerance)))
-        self._observers = observers
+        self._compiled = programs
         self._case = case
         self._begun = self._runs.begun(case, LIMITS)
-        self._own = next(iter(observers))
+        self._own = next(iter(programs))
         self._empty_us: list[float] = []
         self._sm_mhz: list[float] = []
-        self._copies_us: dict[str, list[float]] = {name: [] for name in observers}
+        self._copies_us: dict[str, list[float]] = {name: [] for name in programs}
         self.failed: Run | None = None
 
     def first_round(self) -> Run | None:
         """Of everything, to see that it is right: what the student's has done wrong, None where nothing."""
-        others = [name for name in self._observers if name != self._own]
+        others = [name for name in self._compiled if name != self._own]
         for name in others:
             observation = self._observation(name)
             outputs = self._runs.outputs(self._case, observation)
@@ -300,7 +300,7 @@ class _Bench:
         )
 
     def _observation(self, name: str) -> Observation:
-        observation = self._observers[name].seen(*self._begun)
+        observation = self._compiled[name].run(*self._begun)
         if observation is None:
             raise Untimed(msg("runs.reference_fails", what=msg("checks.compiles.refused")))
         return observation
@@ -310,7 +310,7 @@ class _Bench:
         if self._runs.is_on_device:
             return None
         case = replace(self._case, undone=True, is_timed=False)
-        observation = self._observers[self._own].seen(*self._runs.begun(case, LIMITS))
+        observation = self._compiled[self._own].run(*self._runs.begun(case, LIMITS))
         run = self._runs.judged(case, observation) if observation is not None else None
         return replace(run, backend="gpu") if run is not None else None
 
@@ -333,11 +333,11 @@ def _times_of(observation: Observation) -> CallTimes:
     return call.times
 
 
-def _results(runs: FunctionRuns, own: Observer) -> list[Run]:
+def _results(runs: FunctionRuns, own: CompiledProgram) -> list[Run]:
     """Return runs at the lab's sizes for a GPU, up to the first that is wrong."""
     results: list[Run] = []
     for case in runs.named("gpu") if "gpu" in runs.lab.cases else ():
-        observation = own.seen(*runs.begun(case, LIMITS))
+        observation = own.run(*runs.begun(case, LIMITS))
         run = runs.judged(case, observation) if observation is not None else None
         if run is not None:
             results.append(replace(run, backend="gpu"))

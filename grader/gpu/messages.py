@@ -205,7 +205,7 @@ class Ran(Message, frozen=True):
     printf: str = ""
 
 
-class Warm(Message, frozen=True):
+class WarmedUp(Message, frozen=True):
     """What the device can do: bytes read and written per nanosecond, and 10⁹ float32 operations per second."""
 
     copy_gb_s: float
@@ -238,7 +238,7 @@ class HostCopiesDone(Message, frozen=True):
     rows: list[HostTimes]
 
 
-Reply = Ready | NoDevice | Loaded | Released | Failed | Ran | Warm | Prepared | RoundDone | HostCopiesDone
+Reply = Ready | NoDevice | Loaded | Released | Failed | Ran | WarmedUp | Prepared | RoundDone | HostCopiesDone
 
 
 class Script(msgspec.Struct, frozen=True):

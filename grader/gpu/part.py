@@ -17,9 +17,9 @@ from msgspec.structs import replace as replace_fields
 from grader.errors import InternalError
 from grader.files import read_kept, write_atomically
 from grader.gpu.bench import (
-    Candidate,
     CompiledReference,
     Conditions,
+    KernelAtSize,
     SpeedOrder,
     baseline_of,
     compile_references,
@@ -81,7 +81,7 @@ class Gpu:
         self.compiler.close()
 
     def prepare(self, lab: Lab, submission: Submission, evidence_of: Mapping[str, Evidence]) -> None:
-        """Compute what `grade` compares with; the device need not be open yet.
+        """Compute what `measure` compares with; the device need not be open yet.
 
         Raises
         ------
@@ -125,7 +125,7 @@ class Gpu:
             self._session = GpuSession(self._process, compile_helpers(self.compiler, ready.architecture), {})
         return self._session
 
-    def grade(
+    def measure(
         self,
         lab: Lab,
         submission: Submission,
@@ -197,7 +197,7 @@ class Gpu:
         lab: Lab,
         submission: Submission,
         graded: Mapping[str, Evidence],
-        candidates: list[Candidate],
+        candidates: list[KernelAtSize],
         oracle: Oracle,
         store: Store,
     ) -> Measurement:
@@ -334,7 +334,7 @@ def _launcher(lab: Lab, compiled: CompiledReference) -> Callable[[Sizes], tuple[
     return launch
 
 
-def _inputs_for(candidate: Candidate, values: Mapping[str, Array]) -> dict[str, Array]:
+def _inputs_for(candidate: KernelAtSize, values: Mapping[str, Array]) -> dict[str, Array]:
     return {
         a.name: np.resize(values[f"{a.name}:{a.dtype}"], a.shape)
         for a in candidate.request.arguments
@@ -342,11 +342,11 @@ def _inputs_for(candidate: Candidate, values: Mapping[str, Array]) -> dict[str, 
     }
 
 
-def _host_candidates(lab: Lab, candidates: list[Candidate], values: Mapping[str, Array]) -> dict[str, Candidate]:
+def _host_candidates(lab: Lab, candidates: list[KernelAtSize], values: Mapping[str, Array]) -> dict[str, KernelAtSize]:
     """Return each variant's kernel at the largest timed size, for labs that compare host memory."""
     if lab.timing is None or not lab.timing.host_memory:
         return {}
-    largest: dict[str, Candidate] = {}
+    largest: dict[str, KernelAtSize] = {}
     for candidate in candidates:
         other = largest.get(candidate.variant)
         if other is None or np.prod(size_key(candidate.sizes)) > np.prod(size_key(other.sizes)):

@@ -10,8 +10,7 @@ from functools import partial
 import numpy as np
 
 from grader.devices import MAX_THREADS_PER_BLOCK
-from grader.gpu.bench import Candidate as TimedCandidate
-from grader.gpu.bench import pool_of
+from grader.gpu.bench import KernelAtSize, pool_of
 from grader.gpu.messages import Ready
 from grader.gpu.session import GpuBackend, GpuSession
 from grader.lab.expected import Oracle
@@ -118,7 +117,7 @@ class GpuRunner:
             run = self._trials.run(kernel, "large", sizes)
             yield replace(run, outcome=replace(run.outcome, outputs={}))
 
-    def timed(self, evidence: Evidence) -> list[TimedCandidate]:
+    def timed(self, evidence: Evidence) -> list[KernelAtSize]:
         """The kernel at each size at which it can be timed; [] when its results are wrong or nothing is timed."""
         kernel, rule = self._kernels.get(evidence.variant.name), self._lab.timing
         gpu_runs = [run for run in evidence.runs if run.backend == "gpu"]
@@ -130,7 +129,7 @@ class GpuRunner:
             or any(not run.is_right for run in evidence.runs_of("correct", "observe"))
         ):
             return []
-        candidates: dict[tuple[int, ...], TimedCandidate] = {}
+        candidates: dict[tuple[int, ...], KernelAtSize] = {}
         for wanted in rule.sizes:
             sizes = evidence.hard_coded_sizes or kernel.sizes.probe(wanted)
             if not kernel.sizes.fits(sizes):
@@ -142,7 +141,7 @@ class GpuRunner:
             module = self._backend.load(loaded.built.code)
             candidates.setdefault(
                 tuple(sizes.values()),
-                TimedCandidate(evidence.variant.name, sizes, module, launch, kernel.is_comparable),
+                KernelAtSize(evidence.variant.name, sizes, module, launch, kernel.is_comparable),
             )
         return list(candidates.values())
 

@@ -36,7 +36,7 @@ from grader.gpu.messages import (
     RoundDone,
     Scalar,
     Target,
-    Warm,
+    WarmedUp,
     WarmUp,
 )
 from grader.gpu.process import GpuProcess, ProcessLost, SharedBuffer, nbytes_of
@@ -187,7 +187,7 @@ class GpuSession:
             with contextlib.suppress(GpuFault):
                 self._ask(Release(), RUN_LIMIT_S, Released)
 
-    def warm_up(self, busy_ms: float) -> Warm:
+    def warm_up(self, busy_ms: float) -> WarmedUp:
         """Bring the clocks up; what the device can do.
 
         Raises
@@ -195,7 +195,7 @@ class GpuSession:
         GpuFault : the device is not usable.
         """
         self._load_or_raise(HELPERS_MODULE)
-        return self._ask(WarmUp(busy_ms), WARM_UP_LIMIT_S, Warm)
+        return self._ask(WarmUp(busy_ms), WARM_UP_LIMIT_S, WarmedUp)
 
     def prepare(
         self,

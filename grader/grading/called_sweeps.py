@@ -24,7 +24,7 @@ from grader.launching.backend import TAKES_LONG
 from grader.launching.trial import Run
 from grader.measured import Estimate, SweepPoint, SweepRecord
 from grader.message import Message, msg
-from grader.programs.observe import Observer, Setting
+from grader.programs.execution import CompiledProgram, Setting
 from grader.programs.records import Observation
 from grader.programs.sources import Program
 from grader.running.calls import together
@@ -41,12 +41,12 @@ _KEPT: dict[str, KeptPoints] = {}
 
 @dataclass(frozen=True, slots=True)
 class _Swept:
-    """A program that is swept for some variants, with the observer of its earlier runs."""
+    """A program that is swept for some variants, compiled already where it was run before."""
 
     of: Owner
     program: Program
     variants: tuple[str, ...]
-    observer: Observer | None = None
+    compiled: CompiledProgram | None = None
 
     def names(self, sweep: Sweep) -> list[str]:
         """Those of the variants that a sweep asks for."""
@@ -73,7 +73,7 @@ def sweep_called(
     reason = _unswept(called, by_variant)
     left_out = {} if reason is None else dict.fromkeys(by_variant, reason)
     own = (
-        [_Swept("submission", called.program, tuple(by_variant), called.observer)]
+        [_Swept("submission", called.program, tuple(by_variant), called.compiled)]
         if called is not None and reason is None
         else []
     )
@@ -129,14 +129,14 @@ def _counted_line(runs: FunctionRuns, sweep: Sweep, target: _Swept) -> list[Swee
     """Return the points of one program, under the name of its first variant."""
     points: list[SweepPoint] = []
     hopeless: Message | None = None
-    with nullcontext(target.observer) if target.observer else closing(Observer(target.program)) as observer:
+    with nullcontext(target.compiled) if target.compiled else closing(CompiledProgram(target.program)) as compiled:
         for place in places(sweep, "emulator"):
             point = _point(target, place)
             if hopeless is not None:
                 points.append(_without(point, "failed", hopeless))
                 continue
             case = runs.once(place.sizes)
-            observation = observer.seen(*runs.begun(case, LIMITS))
+            observation = compiled.run(*runs.begun(case, LIMITS))
             run = runs.judged(case, observation) if observation is not None else None
             if observation is None or run is None:
                 points.append(_without(point, "failed", msg("sweeps.not_run")))
@@ -186,15 +186,15 @@ def _timed_sweeps(
     if stored is not None:
         return stored
     with ExitStack() as stack:
-        observers = {
-            _name(target): stack.enter_context(closing(Observer(target.program, Setting(on_gpu=True))))
+        compiled_programs = {
+            _name(target): stack.enter_context(closing(CompiledProgram(target.program, Setting(on_gpu=True))))
             for target in targets
         }
         stack.enter_context(lock.exclusive(card.uuid))
         records = []
         for sweep in lab.sweeps:
             asked = [target for target in targets if target.names(sweep)]
-            beside = {_name(target): observers[_name(target)] for target in asked}
+            beside = {_name(target): compiled_programs[_name(target)] for target in asked}
             points = [(place, series_at(runs, beside, place.sizes)) for place in places(sweep, "gpu")]
             rows = [
                 _timed_point(lab, sweep, target, name, place, outcome)

@@ -17,7 +17,7 @@ from grader.lab.parameters import Signature
 from grader.lab.records import Lab
 from grader.message import Message, msg
 from grader.processes.limits import IS_LINUX
-from grader.programs.observe import Observer
+from grader.programs.execution import CompiledProgram
 from grader.programs.records import CallLaunch, Observation
 from grader.programs.sources import Program, read_program, with_harness, with_own_harness
 from grader.programs.toolchain.compile import uses_thrust
@@ -170,8 +170,8 @@ def run_function(
             program = _program(lab, read, entry)
             if built.reason == "errors" and not uses_thrust(program.whole):
                 return _each(by_variant, compilation=Compilation("errors", errors_of(built))), None
-            observer = stack.enter_context(closing(Observer(program)))
-            ran = runs.of(program, first, observer)
+            compiled = stack.enter_context(closing(CompiledProgram(program)))
+            ran = runs.of(program, first, compiled)
             cause = runs.observations[0].cause
             if cause is None or cause.id != "programs.undefined":
                 # Else the rest of it may stand in the other files.
@@ -183,7 +183,7 @@ def run_function(
         _blame_lab(lab, submission, compilation.diagnostics)
         return _each(by_variant, compilation=compilation), None
 
-    def compiled(architecture: str, launch: CallLaunch) -> Resources | None:
+    def resources_of(architecture: str, launch: CallLaunch) -> Resources | None:
         # A template's kernels are compiled where they are named.
         names = [launch.kernel] if "<" in launch.kernel else []
         result = programs.get_text(submission.program(entry.file), names, architecture).result
@@ -197,7 +197,7 @@ def run_function(
 
     def of_each(ran: Evidence) -> dict[str, Evidence]:
         return {
-            name: with_occupancy(replace(ran, variant=e.variant, binding=e.binding), compiled)
+            name: with_occupancy(replace(ran, variant=e.variant, binding=e.binding), resources_of)
             for name, e in by_variant.items()
         }
 
@@ -208,11 +208,11 @@ def run_function(
         anew = runs_of(lab, oracle, drawn_trials.lab, drawn_trials.oracle)
         return of_each(anew.of(other, first))
 
-    called = Called(runs, program, observer, [parse(source) for source in read], changed, graded)
+    called = Called(runs, program, compiled, [parse(source) for source in read], changed, graded)
     if gpu is None:
         return of_each(ran), called
     texts = {source.file: source.text for source in submission.sources}
-    return gpu.grade(runs, program, partial(reference_program, lab), of_each(ran), texts), called
+    return gpu.measure(runs, program, partial(reference_program, lab), of_each(ran), texts), called
 
 
 def runs_of(lab: Lab, oracle: Oracle, drawn_lab: Lab | None = None, drawn_oracle: Oracle | None = None) -> FunctionRuns:

@@ -152,7 +152,7 @@ class Group:
         self._judged: dict[str, Result] = {}
         self._code = 0
 
-    def grade(self, out: Console, jobs: int, notices: Sequence[Message] = ()) -> int:
+    def carry_out(self, out: Console, jobs: int, notices: Sequence[Message] = ()) -> int:
         """Grade everything and say so on `out`, `notices` first; returns the exit code."""
         for notice in notices:
             _tell(out, notice)

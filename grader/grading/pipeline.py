@@ -122,7 +122,7 @@ def grade(
             gpu.prepare(lab, submission, by_variant)
         gpu = _opened(gpu, backend)
         if gpu is not None:
-            by_variant = gpu.grade(lab, submission, by_variant, compiler, remeasure, options.profilers)
+            by_variant = gpu.measure(lab, submission, by_variant, compiler, remeasure, options.profilers)
             environment = gpu.environment(environment)
         if functions is not None:
             environment = functions.environment(environment)

@@ -14,7 +14,7 @@ from grader.message import msg
 from grader.programs.sources import pasted_lines
 from grader.running.evidence import Compilation, Diagnostic, Evidence, OtherInput
 from grader.running.host_code import host_code
-from grader.submission.kernels.records import Kernel, Observed
+from grader.submission.kernels.records import Kernel, ObservedRuns
 from grader.submission.lexical import without_comments
 from grader.submission.records import Missing, Submission, VariantBinding
 from grader.submission.source import SourceText
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from grader.programs.remembered import Stored
 
 
-Seen = tuple[list[SourceText], Observed]
+Seen = tuple[list[SourceText], ObservedRuns]
 """The files as they are graded, launches of comments among them, and what was seen of their programs."""
 Made = TypeVar("Made")
 
@@ -107,12 +107,12 @@ class Reading:
     def _observed(self, store: Stored) -> Seen:
         from grader.programs.observation import with_comments_run
 
-        def seen_of(sources: Sequence[SourceText]) -> Observed:
+        def seen_of(sources: Sequence[SourceText]) -> ObservedRuns:
             return self._seen_of(sources, store)
 
         return with_comments_run(self.sources, seen_of(self.sources), seen_of)
 
-    def _seen_of(self, sources: Sequence[SourceText], store: Stored) -> Observed:
+    def _seen_of(self, sources: Sequence[SourceText], store: Stored) -> ObservedRuns:
         from grader.programs.observation import observed
         from grader.programs.starts import USUAL_BLOCK
 

@@ -18,7 +18,7 @@ from grader.ptx.records import Hazard as RawHazard
 from grader.result import Case, Hazard, Launch, Variant
 from grader.running.evidence import Evidence
 from grader.submission.cpp.scopes import branch_around
-from grader.submission.kernels.records import Observed, SeenRun
+from grader.submission.kernels.records import ObservedRuns, SeenRun
 from grader.submission.records import Interpretation, Missing, Origin, VariantBinding
 
 
@@ -66,7 +66,7 @@ def remark_msg(kind: str, line: int, count: int = 1) -> Message:
     return verbatim(f"{kind} ({line})")
 
 
-def observation_remarks(observed: Observed) -> list[Message]:
+def observation_remarks(observed: ObservedRuns) -> list[Message]:
     """Why programs were not run, or not as they are."""
     if observed.absent is not None:
         return [msg("observation.absent", why=observed.absent)]

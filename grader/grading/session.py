@@ -256,7 +256,7 @@ class Order:
     is_single: bool = False
 
 
-def grade(order: Order) -> int:
+def carry_out(order: Order) -> int:
     """Carry out an order; returns the exit code.
 
     Raises
@@ -332,7 +332,7 @@ def grade(order: Order) -> int:
             gpus=gpus,
         )
         ignored = decider.of_nobody(options.lab, people, known_labs)
-        return group.grade(terminal.console(), jobs, (*gathered.notices, *ignored))
+        return group.carry_out(terminal.console(), jobs, (*gathered.notices, *ignored))
 
 
 def _looks_like_a_group(paths: Sequence[Path]) -> bool:

@@ -17,7 +17,7 @@ from grader.launching.kernel import Axes, BoundKernel, Geometry
 from grader.measured import SweepPoint
 from grader.message import Message, msg
 from grader.running.cases import interpretations_of
-from grader.submission.changes import Change, Changed, Original, relaunched, same_interpretation
+from grader.submission.changes import Changed, Original, ProgramChange, relaunched, same_interpretation
 from grader.submission.cpp.parse import parse
 from grader.submission.kernels.kernel import kernels_in
 from grader.submission.kernels.loops import unroll_factor
@@ -101,7 +101,7 @@ def prepare(lab: Lab, sweep: Sweep, target: Target, place: Place) -> PreparedPoi
     values = values_of(sweep, place.x, place.line)
     turned = [(parameter, values[parameter.name]) for parameter in parameters_of(sweep)]
     interpretation = target.kernel.interpretation
-    change = Change(
+    change = ProgramChange(
         constants=tuple((parameter.constants, value) for parameter, value in turned if parameter.constants),
         width=interpretation.launch.block[0],
         taken=frozenset(name for _role, name in interpretation.constants),

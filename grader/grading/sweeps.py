@@ -50,7 +50,7 @@ from grader.running.evidence import Evidence
 from grader.submission.binding.bind import bind
 from grader.submission.changes import Original
 from grader.submission.folder import FoundSubmission
-from grader.submission.kernels.records import Observed
+from grader.submission.kernels.records import ObservedRuns
 from grader.submission.records import Submission
 from grader.submission.source import SourceText, decode
 from grader.timing import lock, sampling
@@ -323,7 +323,7 @@ def original_of(lab: Lab, submitted: FoundSubmission, submission: Submission) ->
     # Not so many as there are files: a notebook may hold several programs.
     main = submission.sources[: len(submission.sources) - submission.header_sources]
 
-    def reread(texts: Mapping[Path, SourceText], observed: Observed) -> Submission:
+    def reread(texts: Mapping[Path, SourceText], observed: ObservedRuns) -> Submission:
         def header(path: Path) -> SourceText:
             return texts.get(path) or decode(path)
 

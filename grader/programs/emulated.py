@@ -52,7 +52,7 @@ class _Projection(Observer):
         return "".join(text for budget in self._budgets for text in budget.printf)
 
 
-class Gpu(Device):
+class EmulatedDevice(Device):
     """One emulated device: its memory, and kernels that are run in it at once.  Its time is a model's.
 
     Arguments as `DeviceMemory` takes them.

@@ -19,17 +19,17 @@ from grader.errors import InternalError
 from grader.message import msg
 from grader.processes.limits import IS_LINUX
 from grader.programs import own_check
-from grader.programs.observe import TOO_LARGE, Setting, observe_each
+from grader.programs.execution import TOO_LARGE, Setting, run_each
 from grader.programs.records import MAX_COPIES, MAX_LAUNCHES, Observation, ProgramFinding, RunLimits, Start
 from grader.programs.remembered import Stored
 from grader.programs.runtime.devices import GRADING
-from grader.programs.smaller import Change, applied, changes, made_ragged
+from grader.programs.smaller import SizeChange, applied, changes, made_ragged
 from grader.programs.sources import Sources
 from grader.programs.starts import USUAL_BLOCK, instances_in, launched_in, programs_of, ways_to_choose, ways_to_start
 from grader.ptx.limits import ISSUED_PER_LAUNCH, STEPS_AFTER_FAULT, STEPS_PER_LAUNCH
 from grader.submission.cpp.scopes import with_launches_of_comments
 from grader.submission.kernels.records import (
-    Observed,
+    ObservedRuns,
     SeenChange,
     SeenFault,
     SeenLaunch,
@@ -86,14 +86,14 @@ NOT_KEPT = HANGS | {"programs.compiler_time"}
 
 def observed(
     sources: Sequence[SourceText], store: Stored | None = None, sizes: Sequence[int] = (), threads: int = USUAL_BLOCK
-) -> Observed:
+) -> ObservedRuns:
     """Run the programs in `sources`; a failure of this machine's is part of what is returned, and raises nothing.
 
     store: where runs are kept.  sizes: handed to programs that want their sizes as arguments.  threads: of
     a block along x, for programs that want that.
     """
     if not IS_LINUX:
-        return Observed((), absent=msg("programs.not_on_this_system"))
+        return ObservedRuns((), absent=msg("programs.not_on_this_system"))
     if any(source.notebook for source in sources):
         with tempfile.TemporaryDirectory() as folder:
             return _observed([_as_file(source, Path(folder)) for source in sources], store, sizes, threads)
@@ -108,11 +108,11 @@ def _as_file(source: SourceText, folder: Path) -> SourceText:
     return dataclasses.replace(source, path=path)
 
 
-def _observed(sources: Sequence[SourceText], store: Stored | None, sizes: Sequence[int], threads: int) -> Observed:
+def _observed(sources: Sequence[SourceText], store: Stored | None, sizes: Sequence[int], threads: int) -> ObservedRuns:
     setting = _setting(store)
     programs = programs_of(sources)
     if not programs:
-        return Observed((SeenRun(tuple(s.file for s in sources), cause=msg("observation.no_main")),))
+        return ObservedRuns((SeenRun(tuple(s.file for s in sources), cause=msg("observation.no_main")),))
     runs: list[SeenRun] = []
     for files in programs:
         try:
@@ -126,12 +126,12 @@ def _observed(sources: Sequence[SourceText], store: Stored | None, sizes: Sequen
                 # What lies beside it is no part of it but another version.
                 new_runs = _runs_and_results(files[:1], ways, choices, setting)
         except InternalError as error:
-            return Observed(tuple(runs), failed=error.message)
+            return ObservedRuns(tuple(runs), failed=error.message)
         if store is not None and stored is None and not any(run.cause and run.cause.id in NOT_KEPT for run in new_runs):
             store.put(program, ways, new_runs)
         runs += new_runs
     hung = next((run.cause for run in runs if run.cause is not None and run.cause.id in HANGS), None)
-    return Observed(tuple(sorted(runs, key=lambda run: run.change is not None)), failed=hung)
+    return ObservedRuns(tuple(sorted(runs, key=lambda run: run.change is not None)), failed=hung)
 
 
 def _setting(store: Stored | None) -> Setting:
@@ -220,7 +220,7 @@ def _made_smaller(
     for change in changes(texts, start.arguments, cause)[:most]:
         replaced, arguments = applied(change, texts, start.arguments)
         run = Start(arguments, start.stdin)
-        (observation,) = observe_each(sources_of(files, replaced), [run], limits, setting)
+        (observation,) = run_each(sources_of(files, replaced), [run], limits, setting)
         yield seen_run(files, observation, run, change), observation
 
 
@@ -260,14 +260,14 @@ def _runs(
         is_last_word = bool(started[-1].arguments) or not any(way.arguments for way in ways)
         return has_all() or (is_last_word and _is_too_large(observation))
 
-    observations = observe_each(sources, ways, TRACED, setting, is_enough, results.then)[: len(started) or 1]
+    observations = run_each(sources, ways, TRACED, setting, is_enough, results.then)[: len(started) or 1]
     runs = [seen_run(files, observation, way) for observation, way in zip(observations, ways, strict=False)]
     # Those that come with sizes need not be as large as the program is by itself.
     with_sizes = bool(choices) and (len(choices[0].arguments) > 1 or bool(choices[0].stdin))
     is_runnable = any(run.ended or run.launches for run in runs)
     is_large = any(run.cause is not None and run.cause.id in TOO_LARGE for run in runs)
     if choices and not has_all() and (is_runnable or (is_large and with_sizes)):
-        observations = observe_each(sources, choices, TRACED, setting, is_enough)
+        observations = run_each(sources, choices, TRACED, setting, is_enough)
         runs += [seen_run(files, observation, way) for observation, way in zip(observations, choices, strict=False)]
     # What is refused whatever it works upon is refused with kernels run, too.
     refused = {launch.kernel for run in runs if not run.arguments for launch in run.launches if launch.refused}
@@ -290,7 +290,7 @@ def _further(
     cause = before[-1].cause.id if before[-1].cause is not None else ""
     runs: list[SeenRun] = []
     if cause not in TOO_LARGE:
-        (observation,) = observe_each(sources_of(files), [start], EXECUTED, setting)
+        (observation,) = run_each(sources_of(files), [start], EXECUTED, setting)
         runs.append(seen_run(files, observation, start))
         if wanted <= kernels | _launched(runs):
             return runs
@@ -327,7 +327,7 @@ def _is_whole(launch: SeenLaunch) -> bool:
 
 
 def seen_run(
-    files: Sequence[SourceText], observation: Observation, run: Start, change: Change | None = None
+    files: Sequence[SourceText], observation: Observation, run: Start, change: SizeChange | None = None
 ) -> SeenRun:
     """Return a run as binding takes it."""
     # What a device refuses because of numbers that we chose is nobody's fault.
@@ -381,8 +381,8 @@ def seen_run(
 
 
 def with_comments_run(
-    sources: Sequence[SourceText], observed: Observed, observe: Callable[[Sequence[SourceText]], Observed]
-) -> tuple[list[SourceText], Observed]:
+    sources: Sequence[SourceText], observed: ObservedRuns, observe: Callable[[Sequence[SourceText]], ObservedRuns]
+) -> tuple[list[SourceText], ObservedRuns]:
     """The files with the launches that stand in comments, of kernels launched nowhere else, and what is observed then.
 
     observed: of the files as they are, which is what remains where a program runs as it is and does not run with these.
@@ -397,7 +397,7 @@ def with_comments_run(
     return changed, dataclasses.replace(again, uncommented=uncommented)
 
 
-def probed(sources: Sequence[SourceText], observed: Observed, store: Stored | None) -> Observed:
+def probed(sources: Sequence[SourceText], observed: ObservedRuns, store: Stored | None) -> ObservedRuns:
     """`observed` with a run of each program in which the sizes that its kernels are handed are a little smaller.
 
     How it rounds its grids shows then.
@@ -418,7 +418,7 @@ def probed(sources: Sequence[SourceText], observed: Observed, store: Stored | No
             program = changed.read(start.arguments)
             runs = store.get(program, [start]) if store is not None else None
             if runs is None:
-                (observation,) = observe_each(changed, [start], TRACED, _setting(store))
+                (observation,) = run_each(changed, [start], TRACED, _setting(store))
                 runs = [dataclasses.replace(seen_run(files, observation, start), probe=True, faults=())]
                 if store is not None:
                     store.put(program, [start], runs)

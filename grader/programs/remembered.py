@@ -29,7 +29,7 @@ from grader.programs.records import Observation, RunLimits, Start
 from grader.programs.sandbox.process import Code, Wanted
 from grader.programs.sources import Program
 from grader.programs.toolchain.compile import HostProgram
-from grader.submission.kernels.records import Observed, SeenRun
+from grader.submission.kernels.records import ObservedRuns, SeenRun
 from grader.submission.source import SourceText
 
 MOST_MODULES = 8
@@ -256,9 +256,9 @@ class LastObserved:
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
-        self._observed: Observed | None = None
+        self._observed: ObservedRuns | None = None
 
-    def put(self, sources: Sequence[SourceText], observed: Observed) -> None:
+    def put(self, sources: Sequence[SourceText], observed: ObservedRuns) -> None:
         """Keep what was observed of a submission's files, unless that is not all there is to see."""
         texts = {source.file: source.text for source in sources}
         had_launches = self._observed is not None and _has_launches(self._observed)
@@ -267,7 +267,7 @@ class LastObserved:
         if is_whole and not is_worse:
             self._texts, self._observed = texts, observed
 
-    def expected(self, sources: Sequence[SourceText]) -> Observed | None:
+    def expected(self, sources: Sequence[SourceText]) -> ObservedRuns | None:
         """Return what is expected of files that have changed since; None where nothing can be said."""
         if self._observed is None or [source.file for source in sources] != list(self._texts):
             return None
@@ -281,5 +281,5 @@ class LastObserved:
         return dataclasses.replace(self._observed, runs=runs)
 
 
-def _has_launches(observed: Observed) -> bool:
+def _has_launches(observed: ObservedRuns) -> bool:
     return any(run.launches for run in observed.runs)

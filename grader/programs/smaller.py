@@ -42,7 +42,7 @@ _NO_SIZE = re.compile(r"block|thread|tile|warp|seed|iter|repeat|runs?$", re.IGNO
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class SizeChange:
     """One number of the program's, or one list of them, changed.
 
     file: "" for an argument of the command line; `line` is its position then.
@@ -76,14 +76,14 @@ def halved(number: int, wanted: int) -> int:
     return number
 
 
-def changes(texts: Mapping[str, str], arguments: Sequence[str], cause: str) -> list[Change]:
+def changes(texts: Mapping[str, str], arguments: Sequence[str], cause: str) -> list[SizeChange]:
     """Numbers that may be the program's size, the most promising first; cause: id of what ended the program."""
     wanted = WANTED_ON_THE_HOST if cause == "programs.too_long" else WANTED
-    weighted: list[tuple[int, Change]] = []
+    weighted: list[tuple[int, SizeChange]] = []
     for index, argument in enumerate(arguments):
         if argument.isdigit() and int(argument) >= 2 * wanted and halved(int(argument), wanted) < int(argument):
             after = halved(int(argument), wanted)
-            weighted.append((1 << 40, Change("", index, argument, argument, str(after), index, after)))
+            weighted.append((1 << 40, SizeChange("", index, argument, argument, str(after), index, after)))
     for file, text in texts.items():
         weighted += _in_text(file, text, wanted)
     unique = {(change.file, change.position): (weight, change) for weight, change in weighted}
@@ -93,9 +93,9 @@ def changes(texts: Mapping[str, str], arguments: Sequence[str], cause: str) -> l
     return [change for _weight, change in ordered]
 
 
-def _together(changes: Sequence[Change]) -> dict[tuple[str, int], tuple[int, Change]]:
+def _together(changes: Sequence[SizeChange]) -> dict[tuple[str, int], tuple[int, SizeChange]]:
     """Join changes of one value, `m = 10000; n = 10000;`, so that a square stays one."""
-    alike: dict[tuple[str, str], list[Change]] = {}
+    alike: dict[tuple[str, str], list[SizeChange]] = {}
     for change in changes:
         if change.file:
             alike.setdefault((change.file, change.before), []).append(change)
@@ -110,7 +110,7 @@ def _together(changes: Sequence[Change]) -> dict[tuple[str, int], tuple[int, Cha
     return together
 
 
-def _in_text(file: str, text: str, wanted: int) -> Iterator[tuple[int, Change]]:
+def _in_text(file: str, text: str, wanted: int) -> Iterator[tuple[int, SizeChange]]:
     for pattern in (_DEFINE, _VARIABLE, _MORE, _ASSIGNED):
         for match in pattern.finditer(text):
             before = int(match["number"])
@@ -141,12 +141,12 @@ def _in_text(file: str, text: str, wanted: int) -> Iterator[tuple[int, Change]]:
             yield base << before, replace(_change(file, text, match, str(before // 2), value), base=base)
 
 
-def _change(file: str, text: str, match: re.Match[str], after: str, value: int) -> Change:
+def _change(file: str, text: str, match: re.Match[str], after: str, value: int) -> SizeChange:
     start = match.start("number")
-    return Change(file, text.count("\n", 0, start) + 1, match["name"] or "", match["number"], after, start, value)
+    return SizeChange(file, text.count("\n", 0, start) + 1, match["name"] or "", match["number"], after, start, value)
 
 
-def applied(change: Change, texts: Mapping[str, str], arguments: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+def applied(change: SizeChange, texts: Mapping[str, str], arguments: Sequence[str]) -> tuple[dict[str, str], list[str]]:
     """Texts that differ, and the arguments, with one change made."""
     if not change.file:
         return {}, [change.after if i == change.position else argument for i, argument in enumerate(arguments)]

@@ -21,10 +21,10 @@ import numpy.typing as npt
 from grader.lab import formula
 from grader.lab.interfaces import is_size_name
 from grader.lab.parameters import DTYPES, Argument
-from grader.programs.observe import observe_calls
+from grader.programs.execution import run_calls
 from grader.programs.records import CallArgument, CallLaunch, FunctionCall, Observation, RunLimits, Start
 from grader.programs.sources import with_harness
-from grader.proposing.solution import Candidate
+from grader.proposing.solution import CandidateFunction
 from grader.running.function_runs import LIMITS
 from grader.submission.functions import without_main
 
@@ -70,7 +70,7 @@ class ProbedFunction:
 class Probe:
     """Calls of one candidate."""
 
-    def __init__(self, candidate: Candidate, extents: Collection[int] = ()) -> None:
+    def __init__(self, candidate: CandidateFunction, extents: Collection[int] = ()) -> None:
         self.candidate = candidate
         self.arguments = candidate.signature.arguments
         self.arrays = [a for a in self.arguments if a.pointers]
@@ -115,7 +115,7 @@ class Probe:
             except StopIteration:
                 return None
 
-        observe_calls(self._program, next(steps), limits, after)
+        run_calls(self._program, next(steps), limits, after)
 
     def _steps(self, first: Sizes, second: Sizes) -> Steps:
         shapes = self._shapes(first)

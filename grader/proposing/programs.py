@@ -21,7 +21,7 @@ from grader.errors import FileError
 from grader.lab.interfaces import is_size_name
 from grader.lab.parameters import DTYPES, Argument, Signature, argument_of
 from grader.message import msg
-from grader.programs.observe import observe_calls
+from grader.programs.execution import run_calls
 from grader.programs.records import FunctionCall, Observation, RunLimits, Start
 from grader.programs.sources import read_program
 from grader.proposing.contents import (
@@ -42,7 +42,7 @@ from grader.proposing.contents import (
     results_of,
 )
 from grader.proposing.probing import ProbedFunction
-from grader.proposing.solution import Candidate, Solution
+from grader.proposing.solution import CandidateFunction, Solution
 from grader.running.function_runs import LIMITS
 
 Steps = Generator[Start, Observation, None]
@@ -112,7 +112,7 @@ class ProgramProbe:
         self._arrays: list[Read] = []
         self._unread: set[str] = set()
 
-    def run(self) -> tuple[Candidate, ProbedFunction, ProgramPlan]:
+    def run(self) -> tuple[CandidateFunction, ProbedFunction, ProgramPlan]:
         """What the runs tell: the program as a function of its arrays and numbers, and how it is started.
 
         Raises
@@ -127,7 +127,7 @@ class ProgramProbe:
             except StopIteration:
                 return None
 
-        observe_calls(self._program, next(steps), LIMITS, after)
+        run_calls(self._program, next(steps), LIMITS, after)
         path = self.solution.source.path
         if not self._runs:
             names = ", ".join(self._shown(place) for place in sorted(self._unread))
@@ -274,7 +274,7 @@ class ProgramProbe:
 
     # -- what is told ------------------------------------------------------------------------
 
-    def _described(self) -> tuple[Candidate, ProbedFunction, ProgramPlan]:
+    def _described(self) -> tuple[CandidateFunction, ProbedFunction, ProgramPlan]:
         first, second = self._runs[0], self._runs[1]
         names = self._names()
         plan = ProgramPlan()
@@ -318,7 +318,7 @@ class ProgramProbe:
         arguments += [Argument(names[s], types[names[s]] if names[s] in reals else "int") for s in (*sizes, *scalars)]
         values = {names[s]: float(first.values[s]) for s in scalars}
         signature = Signature("program", "int", tuple(arguments))
-        return Candidate(signature, self.solution.source, values=values, counts={}), probed, plan
+        return CandidateFunction(signature, self.solution.source, values=values, counts={}), probed, plan
 
     def _again(self, array: Read, tried: Tried) -> Formula | None:
         """Return the formula of its number of elements that also holds in another run."""

@@ -11,7 +11,7 @@ import numpy as np
 from grader.lab.parameters import DTYPES
 from grader.proposing.probing import ProbedFunction, Relation, Shape
 from grader.proposing.programs import ProgramPlan
-from grader.proposing.solution import Candidate, Launched, Solution
+from grader.proposing.solution import CandidateFunction, Launched, Solution
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Proposal:
 
     name: str
     solution: Solution
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[CandidateFunction, ...]
     probed: ProbedFunction
     relations: Mapping[str, Relation | None]
     is_of_kernels: bool
@@ -47,7 +47,7 @@ class Proposal:
     plan: ProgramPlan | None = None
 
     @property
-    def first(self) -> Candidate:
+    def first(self) -> CandidateFunction:
         """That everything was told of."""
         return self.candidates[0]
 
@@ -83,7 +83,7 @@ class Proposal:
         return [re.sub(r"[^a-z0-9_]", "_", self.launched(c).kernel.name.lower()) for c in self.candidates]
 
     @staticmethod
-    def launched(candidate: Candidate) -> Launched:
+    def launched(candidate: CandidateFunction) -> Launched:
         """Of a candidate that is a kernel's."""
         assert candidate.launched is not None
         return candidate.launched

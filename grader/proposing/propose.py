@@ -17,7 +17,15 @@ from grader.programs.observation import observed
 from grader.proposing.probing import Probe, ProbedFunction, Relation, relation_of
 from grader.proposing.programs import ProgramProbe
 from grader.proposing.proposal import FILL_IN, Proposal
-from grader.proposing.solution import Candidate, Solution, of_launches, of_source, read, with_const, with_parameters
+from grader.proposing.solution import (
+    CandidateFunction,
+    Solution,
+    of_launches,
+    of_source,
+    read,
+    with_const,
+    with_parameters,
+)
 from grader.proposing.writing import faults_of, files_of, write
 
 Say = Callable[["Message | str"], None]
@@ -89,13 +97,13 @@ def _of_parts(name: str, solution: Solution, interface: str | None, say: Say) ->
     return _proposal(name, solution, candidates, probed, interface)
 
 
-def _relations(candidate: Candidate, probed: ProbedFunction) -> dict[str, Relation | None]:
+def _relations(candidate: CandidateFunction, probed: ProbedFunction) -> dict[str, Relation | None]:
     scalars = [a.name for a in candidate.signature.arguments if not a.pointers and a.name not in probed.sizes]
     outputs = [n for n, kind in probed.kinds.items() if kind in ("output", "in_out")]
     return {output: relation_of(probed, output, scalars) for output in outputs}
 
 
-def _candidates(solution: Solution, interface: str | None) -> list[Candidate]:
+def _candidates(solution: Solution, interface: str | None) -> list[CandidateFunction]:
     """Return what the lab could ask for; all but the first are variants of the same."""
     if solution.candidates and interface != "kernel":
         return [solution.candidates[0]]
@@ -110,7 +118,7 @@ def _candidates(solution: Solution, interface: str | None) -> list[Candidate]:
     ]
 
 
-def _inputs(candidate: Candidate) -> list[str]:
+def _inputs(candidate: CandidateFunction) -> list[str]:
     """Return the digests of what `main` copied into the arrays before the launch."""
     assert candidate.launched is not None
     return [argument.digest for argument in candidate.launched.launch.arguments if argument.before == "data"]
@@ -123,7 +131,7 @@ def _constants(solution: Solution) -> set[int]:
     return {value for value in values if value is not None and 1 < value <= MOST_CONSTANTS}
 
 
-def _check(solution: Solution, candidate: Candidate, probed: ProbedFunction) -> None:
+def _check(solution: Solution, candidate: CandidateFunction, probed: ProbedFunction) -> None:
     """Refuse what no call came to its end of, or which has no size.
 
     Raises
@@ -141,7 +149,11 @@ def _check(solution: Solution, candidate: Candidate, probed: ProbedFunction) -> 
 
 
 def _proposal(
-    name: str, solution: Solution, candidates: Sequence[Candidate], probed: ProbedFunction, interface: str | None
+    name: str,
+    solution: Solution,
+    candidates: Sequence[CandidateFunction],
+    probed: ProbedFunction,
+    interface: str | None,
 ) -> Proposal:
     first = candidates[0]
     scalars = [a.name for a in first.signature.arguments if not a.pointers and a.name not in probed.sizes]

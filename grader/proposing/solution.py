@@ -18,7 +18,7 @@ from grader.repair.function import Function, host_functions
 from grader.submission.cpp.parse import parse
 from grader.submission.cpp.tree import Item, ParsedFile, declared_name, function_declarator
 from grader.submission.kernels.kernel import kernels_in
-from grader.submission.kernels.records import Kernel, Observed, SeenArgument, SeenLaunch, SeenRun
+from grader.submission.kernels.records import Kernel, ObservedRuns, SeenArgument, SeenLaunch, SeenRun
 from grader.submission.lexical import Edit, apply, without_comments
 from grader.submission.source import SourceText, decode
 
@@ -61,7 +61,7 @@ class Launched:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class CandidateFunction:
     """A function that a lab can ask for.
 
     source: the file that defines it.  launched: of one that was made of a kernel's launch in `main`; None of a function
@@ -95,7 +95,7 @@ class Solution:
     source: SourceText
     parsed: ParsedFile
     kernels: tuple[Kernel, ...]
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[CandidateFunction, ...]
     has_main: bool
     has_files: bool
     reference: str
@@ -137,7 +137,7 @@ def _launches(function: Function) -> bool:
     return _LAUNCHES.search(function.text(function.body)) is not None
 
 
-def _own(parsed: ParsedFile, source: SourceText, function: Function) -> Candidate | None:
+def _own(parsed: ParsedFile, source: SourceText, function: Function) -> CandidateFunction | None:
     """Return a teacher's function that launches kernels, if a lab can have its signature."""
     item = function.item
     if item.name == "main" or item.namespace or item.template_parameters or not _launches(function):
@@ -150,7 +150,7 @@ def _own(parsed: ParsedFile, source: SourceText, function: Function) -> Candidat
     parent = item.node.parent
     while parent is not None and parent.type != "linkage_specification":
         parent = parent.parent
-    return Candidate(signature, source, parent is not None, None, {}, {})
+    return CandidateFunction(signature, source, parent is not None, None, {}, {})
 
 
 def signature_in(parsed: ParsedFile, item: Item) -> Signature | None:
@@ -174,7 +174,7 @@ def _is_plain(arguments: Sequence[Argument]) -> bool:
     return are_plain and any(a.pointers and not a.is_const for a in arguments)
 
 
-def _called(parsed: ParsedFile, own: Sequence[Candidate], main: Function | None) -> list[Candidate]:
+def _called(parsed: ParsedFile, own: Sequence[CandidateFunction], main: Function | None) -> list[CandidateFunction]:
     """Return the outermost functions that `main` calls, else all that no other function calls."""
     bodies = {c.name: parsed.words(parsed.functions[c.name].node) for c in own}
     outer = [c for c in own if not any(c.name in words for name, words in bodies.items() if name != c.name)]
@@ -182,7 +182,7 @@ def _called(parsed: ParsedFile, own: Sequence[Candidate], main: Function | None)
     return [c for c in outer if c.name in in_main] or outer
 
 
-def of_launches(solution: Solution, observed: Observed) -> list[Candidate]:
+def of_launches(solution: Solution, observed: ObservedRuns) -> list[CandidateFunction]:
     """Functions made of the launches that `main` was seen to make: one a kernel; of the kernels that hand an array on
     to each other, one of all.
 
@@ -264,7 +264,7 @@ def _chain(run: SeenRun, launched: Mapping[str, Launched]) -> list[str]:
     return list(chained)
 
 
-def _of_launch(source: SourceText, one: Launched) -> Candidate | None:
+def _of_launch(source: SourceText, one: Launched) -> CandidateFunction | None:
     """Return a function that makes a kernel's launch, in the file with that function at its end."""
     kernel, launch = one.kernel, one.launch
     arguments = []
@@ -288,7 +288,7 @@ def _of_launch(source: SourceText, one: Launched) -> Candidate | None:
     body = f"    {kernel.name}{template}<<<dim3({grid}), dim3({block}){shared}>>>({', '.join(casts)});\n"
     text = f"{source.text.rstrip()}\n\n// What `main` launches, as a function.\n{signature.spelled}\n{{\n{body}}}\n"
     pairs = [*zip(arguments, launch.arguments, strict=True)]
-    return Candidate(
+    return CandidateFunction(
         signature,
         replace(source, text=text),
         launched=one,
@@ -305,7 +305,7 @@ def _count(argument: Argument, handed: SeenArgument) -> int:
     return (handed.buffer_bytes - handed.offset_bytes) // np.dtype(DTYPES[argument.type]).itemsize
 
 
-def with_const(candidate: Candidate, names: Collection[str]) -> Candidate:
+def with_const(candidate: CandidateFunction, names: Collection[str]) -> CandidateFunction:
     """A function of the teacher's whose file says of some of its arrays that nothing is written to them."""
     parsed = parse(candidate.source)
     declarator = function_declarator(parsed.functions[candidate.name].node.child_by_field_name("declarator"))
@@ -329,7 +329,7 @@ def _trimmed(extents: Sequence[int]) -> tuple[int, ...]:
 _SHARED = re.compile(r"\b__shared__\b[^;]*;")
 
 
-def with_parameters(solution: Solution, candidates: Sequence[Candidate]) -> tuple[SourceText, list[str]] | None:
+def with_parameters(solution: Solution, candidates: Sequence[CandidateFunction]) -> tuple[SourceText, list[str]] | None:
     """The file with its sizes as parameters of the kernels that use them, handed over at every launch, and as constants
     of the host's functions; and their names.  None where there are none, or where device functions use them too.
 
@@ -365,7 +365,7 @@ def with_parameters(solution: Solution, candidates: Sequence[Candidate]) -> tupl
     return replace(solution.source, text=apply(text, edits, {}), written=text), list(sizes)
 
 
-def _sizes_in(parsed: ParsedFile, candidates: Sequence[Candidate]) -> dict[str, int]:
+def _sizes_in(parsed: ParsedFile, candidates: Sequence[CandidateFunction]) -> dict[str, int]:
     words: set[str] = set()
     for one in candidates:
         if one.launched is not None:

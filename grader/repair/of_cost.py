@@ -117,11 +117,11 @@ class _Observed:
         runs = self.called.runs
         case = next(case for case in runs.named() if case.kind == "observe")
         if parsed is None or change is None:
-            observation = self.called.observer.seen(*runs.begun(case, self.limits))
+            observation = self.called.compiled.run(*runs.begun(case, self.limits))
         elif (program := changed_program(self.called, parsed, change)) is None:
             return None
         else:
-            observation = self.called.observer.seen_with(program, *runs.begun(case, self.limits))
+            observation = self.called.compiled.run_with(program, *runs.begun(case, self.limits))
         run = runs.judged(case, observation) if observation is not None else None
         if observation is None or run is None or run.outcome.status != "ok" or not run.is_right:
             return None

@@ -13,7 +13,7 @@ from itertools import islice
 from math import prod
 
 from grader.checks import checks_with, judge
-from grader.programs.observe import Observer
+from grader.programs.execution import CompiledProgram
 from grader.programs.records import Observation
 from grader.programs.sources import Program
 from grader.repair.clues import clues_of
@@ -71,9 +71,9 @@ def function_repairs(
         return []
     tried = _Tried(called, evidence, first, case, of_host if first.check in OF_HOST else frozenset())
     partly: list[VerifiedRepair] = []
-    if not tried.begin(called.observer):
+    if not tried.begin(called.compiled):
         return []
-    for parsed, change, program in islice(tried.survivors(called.observer), MAX_PROOFS):
+    for parsed, change, program in islice(tried.survivors(called.compiled), MAX_PROOFS):
         repairs = _graded(called, parsed, change, program, evidence_by_variant, checks)
         if repairs and all(repair.is_complete for repair in repairs):
             return repairs
@@ -165,9 +165,9 @@ class _Tried:
     limits = LIMITS
     is_in_planes = True
 
-    def begin(self, observer: Observer) -> bool:
+    def begin(self, compiled: CompiledProgram) -> bool:
         """Run the unchanged program, which sets the limits of others; return whether it is wrong."""
-        observation = observer.seen(*self.called.runs.begun(self.case, LIMITS))
+        observation = compiled.run(*self.called.runs.begun(self.case, LIMITS))
         if observation is None or self._is_right(self.case, observation):
             return False
         launches = [launch for call in observation.calls for launch in call.launches]
@@ -175,12 +175,12 @@ class _Tried:
         self.limits = limits_beside(launches, len(self.case.data))
         return True
 
-    def survivors(self, observer: Observer) -> Iterator[tuple[ParsedFile, Change, Program]]:
+    def survivors(self, compiled: CompiledProgram) -> Iterator[tuple[ParsedFile, Change, Program]]:
         """Yield the changes with which all of the lab's own cases are right, in order."""
         host = self.evidence.host
         is_of_host = bool(host.of_launch) or self.check.check in OF_HOST or any(f.kind == "copy" for f in host.faults)
         is_of_host = is_of_host or self.check.data.get("reason") in OF_LIFETIMES
-        ways = [self._of_device(observer), self._of_host()]
+        ways = [self._of_device(compiled), self._of_host()]
         if self._unset:
             yield from self._of_host("unset")
         # Nothing but the fault itself gives occasion to these.
@@ -200,7 +200,7 @@ class _Tried:
         hazards = [h for run in self.evidence.runs for h in run.outcome.hazards]
         return {h.array for h in hazards if h.kind == "uninitialized" and h.space == "global"}
 
-    def _of_device(self, observer: Observer) -> Iterator[tuple[ParsedFile, Change, Program]]:
+    def _of_device(self, compiled: CompiledProgram) -> Iterator[tuple[ParsedFile, Change, Program]]:
         tried, own = 0, _code(self.called.program)
         lives_on = self.check.data.get("reason") in OF_LIFETIMES
         for parsed, change in self._ranked():
@@ -214,9 +214,9 @@ class _Tried:
             if tried > (MAX_DRAWN if self.case.drawn else MAX_DEVICE):
                 return
             if self._is_right(
-                self.case, observer.seen_with(program, *self.called.runs.begun(self.case, self.limits))
+                self.case, compiled.run_with(program, *self.called.runs.begun(self.case, self.limits))
             ) and all(
-                self._is_right(case, observer.seen_with(program, *self.called.runs.begun(case, LIMITS)))
+                self._is_right(case, compiled.run_with(program, *self.called.runs.begun(case, LIMITS)))
                 for case in self._others()
             ):
                 yield parsed, change, program
@@ -227,9 +227,9 @@ class _Tried:
             program = self._changed(parsed, change)
             if program is None:
                 continue
-            with closing(Observer(program)) as observer:
+            with closing(CompiledProgram(program)) as compiled:
                 if all(
-                    self._is_right(case, observer.seen(*self.called.runs.begun(case, LIMITS)))
+                    self._is_right(case, compiled.run(*self.called.runs.begun(case, LIMITS)))
                     for case in (self.case, *self._others())
                 ):
                     yield parsed, change, program

@@ -27,7 +27,7 @@ from grader.running.evidence import Evidence
 from grader.running.own_program import said_of
 from grader.submission.changes import Original
 from grader.submission.cpp.tree import ParsedFile
-from grader.submission.kernels.records import Observed, SeenLaunch
+from grader.submission.kernels.records import ObservedRuns, SeenLaunch
 from grader.submission.records import Submission, VariantBinding
 from grader.submission.source import SourceText
 
@@ -169,7 +169,7 @@ def _is_said_wrong(kernel: BoundKernel | None) -> bool:
     return word is not None and not word.is_right
 
 
-def _seen_with(original: Original, parsed: ParsedFile, change: Change) -> Observed:
+def _seen_with(original: Original, parsed: ParsedFile, change: Change) -> ObservedRuns:
     """Return what the program would be seen to do with a change that exchanges arguments of a launch."""
     observed = original.submission.observed
     if change.group not in ("arguments", "crosswise"):

@@ -29,7 +29,7 @@ from grader.launching.kernel import SizeRules, shape_at
 from grader.launching.trial import Run
 from grader.measured import Diagnosis
 from grader.message import Message, joined, msg
-from grader.programs.observe import Observer, observe_calls
+from grader.programs.execution import CompiledProgram, run_calls
 from grader.programs.records import CallArgument, CallSeen, FunctionCall, Observation, RunLimits, Start
 from grader.programs.sources import Program
 from grader.result import CaseKind
@@ -112,10 +112,10 @@ class FunctionRuns:
     texts: Mapping[str, str] = field(default_factory=dict)
     calls: ClassVar[int] = CALLS
 
-    def of(self, program: Program, evidence: Evidence, observer: Observer | None = None) -> Evidence:
+    def of(self, program: Program, evidence: Evidence, compiled: CompiledProgram | None = None) -> Evidence:
         """`evidence` with the runs, what was counted at the observed size, and what the host code does wrong.
 
-        observer : of the program, which is left open; None: it is run by one of its own.
+        compiled : the program, which is left open; None: it is compiled for this alone.
 
         Raises
         ------
@@ -149,7 +149,7 @@ class FunctionRuns:
                 return self.begun(cases[len(observations)], limits)
             return self._in_order(0, limits) if is_asked(replace(evidence, runs=tuple(runs))) else None
 
-        observations = observe_calls(program, *self.begun(cases[0], limits), after, observer)
+        observations = run_calls(program, *self.begun(cases[0], limits), after, compiled)
         self.observations, reordered = observations[: len(cases)], observations[len(cases) :]
         if not runs:
             # It was not compiled.
@@ -429,7 +429,7 @@ class FunctionRuns:
 class Called:
     """How a function, or a program, was run, and how it is with a change.
 
-    observer: of the program as it is; whoever graded it closes it.
+    compiled: the program as it is; whoever graded it closes it.
     files: of the submission.  changed: the program with a file's text replaced, by its name.
     graded: the evidence of every variant of such a program.
 
@@ -440,7 +440,7 @@ class Called:
 
     runs: FunctionRuns
     program: Program
-    observer: Observer
+    compiled: CompiledProgram
     files: Sequence[ParsedFile]
     changed: Callable[[str, str], Program]
     graded: Callable[[Program], Mapping[str, Evidence]]

@@ -18,7 +18,7 @@ from grader.submission.cpp.constants import Macro
 from grader.submission.cpp.parse import characters, device_macros, parse
 from grader.submission.cpp.tree import Item, ParsedFile
 from grader.submission.kernels.loops import called_functions, loops_in, pragma_before
-from grader.submission.kernels.records import Kernel, Observed
+from grader.submission.kernels.records import Kernel, ObservedRuns
 from grader.submission.lexical import Edit, apply
 from grader.submission.records import Interpretation, LaunchPlan, Submission, VariantBinding
 from grader.submission.source import SourceText
@@ -67,12 +67,12 @@ _WORD = re.compile(r"[^\W\d]\w*")
 
 Rebind = Callable[[Mapping[Path, SourceText]], Submission]
 """Reads a program whose files have other texts, by path."""
-Reread = Callable[[Mapping[Path, SourceText], Observed], Submission]
+Reread = Callable[[Mapping[Path, SourceText], ObservedRuns], Submission]
 """The same of a program that was seen to do something else."""
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ProgramChange:
     """A change of one kernel's program.
 
     constants: patterns of names, and the value that constants and template parameters of such names get.
@@ -112,7 +112,7 @@ class Original:
     _parsed: dict[Path, ParsedFile] = field(default_factory=dict)
     _made: dict[tuple[tuple[Path, str], ...], Submission] = field(default_factory=dict)
 
-    def changed(self, binding: VariantBinding, change: Change) -> Changed:
+    def changed(self, binding: VariantBinding, change: ProgramChange) -> Changed:
         """The program with `change` made for the kernel of `binding`."""
         kernel = binding.kernel
         parsed = self.file_of(kernel)
@@ -178,7 +178,7 @@ class Original:
                     constants[name] = value
         return dict(sorted(constants.items()))
 
-    def reread(self, texts: Mapping[Path, SourceText], observed: Observed) -> Submission:
+    def reread(self, texts: Mapping[Path, SourceText], observed: ObservedRuns) -> Submission:
         """The program with other texts, which was seen to do `observed`."""
         if self.seen_anew is None or observed is self.submission.observed:
             return self.rebind(texts)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from grader.submission.kernels.records import NOTHING_OBSERVED, Kernel, LaunchSite, Observed
+from grader.submission.kernels.records import NOTHING_OBSERVED, Kernel, LaunchSite, ObservedRuns
 from grader.submission.lexical import Edit, apply
 from grader.submission.source import SourceText
 
@@ -151,7 +151,7 @@ class Submission:
     remarks: tuple[tuple[str, int], ...] = ()
     missing_headers: tuple[tuple[str, str, int], ...] = ()
     edits: Mapping[str, tuple[Edit, ...]] = field(default_factory=dict)
-    observed: Observed = NOTHING_OBSERVED
+    observed: ObservedRuns = NOTHING_OBSERVED
     units: Mapping[str, str] = field(default_factory=dict)
     included: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     read_true: frozenset[tuple[str, str, int]] = frozenset()

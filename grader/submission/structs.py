@@ -21,7 +21,7 @@ from grader.submission.cpp.constants import FORMATS, SIZES_OF_TYPES
 from grader.submission.cpp.parse import arguments_in, blank, characters
 from grader.submission.cpp.tree import Item, ParsedFile, declared_name, descendants, function_declarator
 from grader.submission.kernels.kernel import kernels_in, pointer_uses
-from grader.submission.kernels.records import Kernel, KernelParameter, LaunchSite, Observed, SeenArgument, SeenRun
+from grader.submission.kernels.records import Kernel, KernelParameter, LaunchSite, ObservedRuns, SeenArgument, SeenRun
 from grader.submission.lexical import Edit, without_comments
 
 if TYPE_CHECKING:
@@ -329,11 +329,11 @@ class Flat:
 
     kernels: tuple[Kernel, ...]
     sites: tuple[LaunchSite, ...]
-    observed: Observed
+    observed: ObservedRuns
     places: Mapping[tuple[str, int], tuple[str, int]] = dataclasses.field(default_factory=dict)
 
 
-def flat(files: Sequence[ParsedFile], sites: Sequence[LaunchSite], observed: Observed) -> Flat:
+def flat(files: Sequence[ParsedFile], sites: Sequence[LaunchSite], observed: ObservedRuns) -> Flat:
     """What `files` and their programs' runs tell, with the structs taken apart that the grader can take apart."""
     kernels: list[Kernel] = []
     taken: dict[str, tuple[ParsedFile, Kernel]] = {}

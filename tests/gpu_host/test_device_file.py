@@ -11,7 +11,7 @@ import pytest
 from grader.errors import UsageError
 from grader.gpu import calibrate
 from grader.gpu.calibrate import measure_device, write_device
-from grader.gpu.messages import Ready, Warm
+from grader.gpu.messages import Ready, WarmedUp
 from grader.launching.backend import LaunchOutcome, LaunchRequest, ScalarArgument
 from grader.timing.instructions import read_device
 from grader.timing.sampling import Plan, Sample, Samples, sample
@@ -49,8 +49,8 @@ class Card:
 
     device = Ready("NVIDIA X1", "u", "sm_90", "580", 100, 1 << 36, 1 << 25, 2000.0, 227 << 10)
 
-    def warm_up(self, _busy_ms: float) -> Warm:
-        return Warm(0.0, 0.0, 0.0)
+    def warm_up(self, _busy_ms: float) -> WarmedUp:
+        return WarmedUp(0.0, 0.0, 0.0)
 
     def run(self, _module: str, request: LaunchRequest) -> LaunchOutcome:
         numbers = [a.value for a in request.arguments if isinstance(a, ScalarArgument)]

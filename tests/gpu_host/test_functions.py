@@ -17,7 +17,7 @@ from grader.grading import called_sweeps, pipeline
 from grader.grading.options import GradeOptions
 from grader.lab.records import Lab, TimingRule
 from grader.message import msg
-from grader.programs.observe import OF_GRADING, Observer
+from grader.programs.execution import OF_GRADING, CompiledProgram
 from grader.programs.records import CallTimes, Observation, ProgramFinding, RunLimits, Start
 from grader.programs.sandbox.process import CardInfo
 from grader.result import Check, Result
@@ -72,22 +72,22 @@ class Card:
 def card(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Card:
     made = Card()
 
-    class OnPaper(Observer):
+    class OnPaper(CompiledProgram):
         def __post_init__(self) -> None:
             self.setting = OF_GRADING
             super().__post_init__()
             self.card = CardInfo("Paper", "uuid", (9, 0), "580")
 
-        def seen(self, run: Start, limits: RunLimits) -> Observation | None:
+        def run(self, run: Start, limits: RunLimits) -> Observation | None:
             text = "".join(self.program.host.values()) + "".join(
                 "".join(t.values()) for t in self.program.device.values()
             )
             # The emulator has limits of its own.
-            found = super().seen(run, msgspec.structs.replace(limits, device_bytes=1 << 28))
+            found = super().run(run, msgspec.structs.replace(limits, device_bytes=1 << 28))
             return None if found is None else made.look(text, list(run.calls), found)
 
-    monkeypatch.setattr(functions, "Observer", OnPaper)
-    monkeypatch.setattr(called_sweeps, "Observer", OnPaper)
+    monkeypatch.setattr(functions, "CompiledProgram", OnPaper)
+    monkeypatch.setattr(called_sweeps, "CompiledProgram", OnPaper)
     monkeypatch.setattr(process, "has_driver", lambda: True)
     monkeypatch.setenv("CUDA_LAB_GRADER_STORE", str(tmp_path / "store"))
     return made

@@ -228,7 +228,7 @@ def test_a_cluster_is_given_the_whole_group_whatever_this_machine_has(
         asked.append(jobs)
         return 0
 
-    monkeypatch.setattr(Group, "grade", grade)
+    monkeypatch.setattr(Group, "carry_out", grade)
     monkeypatch.setattr("grader.grading.session.cores", lambda: 1)
     monkeypatch.setattr("grader.grading.workers.cores", lambda: 1)
     monkeypatch.chdir(tmp_path)

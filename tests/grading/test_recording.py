@@ -9,7 +9,7 @@ from grader.lab.compare import Difference
 from grader.launching.backend import LaunchOutcome
 from grader.message import msg
 from grader.result import CaseKind
-from grader.submission.kernels.records import Observed, SeenRun
+from grader.submission.kernels.records import ObservedRuns, SeenRun
 from grader.words import text, told
 from tests.checks.evidence_factory import evidence, run
 
@@ -46,5 +46,5 @@ def test_a_line_in_another_file_than_the_programs_is_told_with_that_file() -> No
     files = ("main.cu", "kernels.cuh")
     cause = msg("programs.too_long", limit="1")
     runs = [SeenRun(files, cause=cause, cause_file=file, cause_line=7) for file in files]
-    at_home, elsewhere = (text(observation_remarks(Observed((run,)))[0]) for run in runs)
+    at_home, elsewhere = (text(observation_remarks(ObservedRuns((run,)))[0]) for run in runs)
     assert "(line 7)" in at_home and "(kernels.cuh, line 7)" in elsewhere

@@ -13,7 +13,7 @@ from msgspec import structs
 
 from grader import i18n
 from grader.compiler.result import CompileResult
-from grader.gpu.messages import HostCopiesDone, HostTimes, KernelFacts, Prepared, Problem, Ready, RoundDone, Warm
+from grader.gpu.messages import HostCopiesDone, HostTimes, KernelFacts, Prepared, Problem, Ready, RoundDone, WarmedUp
 from grader.gpu.session import GpuFault, TimedKernel
 from grader.grading import sweeps
 from grader.grading.sweep_plan import Owner, Target, reference_target
@@ -57,8 +57,8 @@ class PaperBench:
     rounds: list[list[str]] = field(default_factory=list)
     copied: list[LaunchRequest] = field(default_factory=list)
 
-    def warm_up(self, busy_ms: float) -> Warm:
-        return Warm(4000.0, 60_000.0, 1990.0)
+    def warm_up(self, busy_ms: float) -> WarmedUp:
+        return WarmedUp(4000.0, 60_000.0, 1990.0)
 
     def prepare(
         self,

@@ -102,7 +102,7 @@ def test_every_save_is_graded_as_if_it_were_the_first(
 def test_a_line_above_runs_nothing_but_the_drawn_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And a kernel that is changed does not have the program compiled again; with its results the program is run."""
     from grader.launching import emulator
-    from grader.programs import observe
+    from grader.programs import execution
     from grader.programs.sandbox.process import ProgramProcess
 
     made: list[str] = []
@@ -117,7 +117,7 @@ def test_a_line_above_runs_nothing_but_the_drawn_case(tmp_path: Path, monkeypatc
         monkeypatch.setattr(owner, name, counted)
 
     counting(emulator._Launches, "run", lambda _self, request: "launch")
-    counting(observe, "compile_program", lambda *_: "compiled")
+    counting(execution, "compile_program", lambda *_: "compiled")
     counting(ProgramProcess, "run", lambda *_: "run")
     file = tmp_path / "transpose.cu"
     written = (ROOT / "submissions" / "ivanov" / "transpose.cu").read_text("utf-8")
@@ -161,7 +161,7 @@ def test_a_program_that_ran_another_day_is_ready_for_its_first_change(
         compiled.append(asked)
         return compile_program(*asked)
 
-    monkeypatch.setattr("grader.programs.observe.compile_program", counted)
+    monkeypatch.setattr("grader.programs.execution.compile_program", counted)
     monkeypatch.setattr("grader.programs.remembered.default_folder", lambda: tmp_path / "runs")
     file = tmp_path / "transpose.cu"
     shutil.copy(ROOT / "submissions" / "petrova" / "transpose.cu", file)

@@ -10,7 +10,7 @@ import pytest
 from grader.cli.main import run
 from grader.errors import InternalError
 from grader.message import msg
-from grader.programs.observe import SUFFIX
+from grader.programs.execution import SUFFIX
 from grader.programs.toolchain import zig
 
 pytestmark = pytest.mark.started

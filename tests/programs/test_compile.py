@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from grader.programs.execution import Setting, run_program
 from grader.programs.observation import observed
-from grader.programs.observe import Setting, observe
 from grader.programs.records import RunLimits
 from grader.programs.sources import Sources
 from grader.programs.toolchain import compile as compiling
@@ -149,7 +149,7 @@ def test_a_program_of_very_many_launches_is_read(tmp_path: Path) -> None:
 def test_a_header_in_angle_brackets_is_called_as_the_program_has_it(tmp_path: Path, host_cache: Path) -> None:
     (tmp_path / "own.h").write_text('inline void own() { printf("%s\\n", __FILE__); cudaSetDevice(9); }\n')
     (tmp_path / "main.cu").write_text("#include <stdio.h>\n#include <own.h>\nint main() { own(); }\n")
-    got = observe(
+    got = run_program(
         Sources([tmp_path / "main.cu"]), setting=Setting(host_cache=host_cache), limits=RunLimits(wall_seconds=60)
     )
     assert got.stdout == b"own.h\n"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.programs.observe import Setting, observe
+from grader.programs.execution import Setting, run_program
 from grader.programs.records import Observation, RunLimits, Start
 from grader.programs.sources import Sources
 from grader.programs.toolchain import compile
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.started
 
 def run(folder: Path, text: str, cache: Path, arguments: list[str] | None = None) -> Observation:
     (folder / "main.cu").write_text(text)
-    return observe(Sources([folder / "main.cu"]), Start(arguments or []), setting=Setting(host_cache=cache))
+    return run_program(Sources([folder / "main.cu"]), Start(arguments or []), setting=Setting(host_cache=cache))
 
 
 FILES = r"""
@@ -117,5 +117,5 @@ def test_an_endless_program_is_ended_by_count(tmp_path: Path, host_cache: Path) 
     text = "#include <stdio.h>\n__global__ void k() {}\nint main() { volatile int i = 0; for (;;) i++; }\n"
     (tmp_path / "main.cu").write_text(text)
     limits = RunLimits(host_instructions=100_000_000)
-    got = observe(Sources([tmp_path / "main.cu"]), limits=limits, setting=Setting(host_cache=host_cache))
+    got = run_program(Sources([tmp_path / "main.cu"]), limits=limits, setting=Setting(host_cache=host_cache))
     assert got.cause is not None and got.cause.id == "programs.host_limit"

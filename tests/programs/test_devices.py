@@ -11,7 +11,7 @@ from typing import cast
 import pytest
 
 from grader.gpu.process import has_driver
-from grader.programs.observe import Setting, observe
+from grader.programs.execution import Setting, run_program
 from grader.programs.records import Observation, RunLimits, Start, for_gpu, timeline
 from grader.programs.runtime import queries
 from grader.programs.runtime.devices import NAMES, CudaError, model_of
@@ -296,7 +296,7 @@ def run(source: str, device: str, folder: Path, host_cache: Path) -> Observation
     (folder / "main.cu").write_text(source)
     on_gpu = device == "gpu"
     limits = ON_GPU if on_gpu else LIMITS
-    return observe(Sources([folder / "main.cu"]), Start(), limits, Setting(host_cache=host_cache, on_gpu=on_gpu))
+    return run_program(Sources([folder / "main.cu"]), Start(), limits, Setting(host_cache=host_cache, on_gpu=on_gpu))
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from grader.programs.observe import observe_each
+from grader.programs.execution import run_each
 from grader.programs.records import RunLimits, Start
 from grader.programs.sources import Sources
 
@@ -53,7 +53,7 @@ def test_what_a_program_has_printed_comes_out_however_it_ends(tmp_path: Path) ->
     path = tmp_path / "a.cu"
     path.write_text(TEXT)
     starts = [Start(arguments=(str(number),)) for number in range(5)]
-    runs = observe_each(Sources([path]), starts, RunLimits(host_instructions=100_000_000))
+    runs = run_each(Sources([path]), starts, RunLimits(host_instructions=100_000_000))
     ends = [run.cause.id if run.cause is not None else run.exit for run in runs]
     assert ends == ["programs.too_much_computed", "programs.segmentation_fault", "programs.host_limit", 0, 0]
     assert [run.stdout for run in runs[:3]] == [PRINTED] * 3
@@ -66,5 +66,5 @@ def test_what_a_program_has_printed_comes_out_however_it_ends(tmp_path: Path) ->
 def test_memory_is_called_as_the_program_does_whatever_else_its_line_takes_the_address_of(tmp_path: Path) -> None:
     path = tmp_path / "a.cu"
     path.write_text(TEXT)
-    (run,) = observe_each(Sources([path]), [Start(arguments=("5",))], RunLimits())
+    (run,) = run_each(Sources([path]), [Start(arguments=("5",))], RunLimits())
     assert [f.message.data["array"] for f in run.findings if f.message.id == "programs.leak"] == ["matrix"]

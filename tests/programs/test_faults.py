@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.programs.observe import observe
+from grader.programs.execution import run_program
 from grader.programs.sources import Sources
 
 
@@ -33,7 +33,7 @@ int main() {
     cudaDeviceSynchronize();
 }
 """)
-    told = {finding.message.id for finding in observe(Sources([path])).findings if finding.line == 6}
+    told = {finding.message.id for finding in run_program(Sources([path])).findings if finding.line == 6}
     assert told and not any(name.startswith("programs.") for name in told), told
 
 
@@ -64,7 +64,7 @@ int main() {{
 """)
     told = [
         finding.message
-        for finding in observe(Sources([path])).findings
+        for finding in run_program(Sources([path])).findings
         if finding.message.id == "programs.copy_too_short"
     ]
     assert [(message.data["bytes"], message.data["size"]) for message in told] == [(bytes_copied, 128)]
@@ -102,7 +102,7 @@ int main() {{ float *out, host[32]; cudaMalloc(&out, sizeof host);
     large<<<1, 32, 60000>>>(out);
     cudaMemcpy(host, out, sizeof host, cudaMemcpyDeviceToHost); cudaFree(out); return cudaGetLastError() != 0; }}
 """)
-    found = [f for f in observe(Sources([path])).findings if f.kind == "launch_refused"]
+    found = [f for f in run_program(Sources([path])).findings if f.kind == "launch_refused"]
     assert [(f.message.id, f.line) for f in found] == ([(f"programs.{told}", line)] if told is not None else [])
 
 
@@ -121,6 +121,6 @@ int main() {
     cudaMemcpy2D(host, 100, one, 100, 100, 4, cudaMemcpyDeviceToHost);
 }
 """)
-    of_copies = [f for f in observe(Sources([path])).findings if f.message.id == "programs.copy_other_pitch"]
+    of_copies = [f for f in run_program(Sources([path])).findings if f.message.id == "programs.copy_other_pitch"]
     rows = [(f.line, f.message.data["array"], f.message.data["pitch"], f.message.data["given"]) for f in of_copies]
     assert rows == [(8, "other", 1024, 512), (11, "one", 512, 100)]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 import wasmtime
 
-from grader.programs.emulated import Gpu
+from grader.programs.emulated import EmulatedDevice
 from grader.programs.moved import ProgramText, SourceLines
 from grader.programs.records import RunLimits
 from grader.programs.runtime import table
@@ -70,7 +70,7 @@ def make() -> tuple[State, Wasi]:
         lambda _wanted: Code(PTX, ""),
         lambda _raw: None,
         RunLimits(),
-        Gpu,
+        EmulatedDevice,
     )
     state.calls = Calls([])
     guest = state.guest = Guest(store, exports["memory"], state.meter)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import wasmtime
 
-from grader.programs.observe import Setting, observe
+from grader.programs.execution import Setting, run_program
 from grader.programs.records import RunLimits
 from grader.programs.sandbox.module import Fuel, bound
 from grader.programs.sandbox.run import engine
@@ -88,7 +88,7 @@ int main() {
 def test_a_launch_whose_arguments_launch(tmp_path: Path, host_cache: Path) -> None:
     file = tmp_path / "main.cu"
     file.write_text(NESTED)
-    got = observe(Sources([file]), setting=Setting(host_cache=host_cache), limits=RunLimits(wall_seconds=60))
+    got = run_program(Sources([file]), setting=Setting(host_cache=host_cache), limits=RunLimits(wall_seconds=60))
     assert [(launch.block, [a.value for a in launch.arguments[1:]]) for launch in got.launches] == [
         ((1, 1, 1), [1, 0.5, 0]),
         ((1, 1, 1), [1, 0.5, 0]),

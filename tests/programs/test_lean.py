@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.programs.observe import observe_each
+from grader.programs.execution import run_each
 from grader.programs.records import RunLimits, Start
 from grader.programs.sandbox.module import Layout, Lean, called, lean
 from grader.programs.sources import Sources, read_program
@@ -66,5 +66,5 @@ def test_a_run_that_comes_to_a_function_left_out_is_begun_anew(tmp_path: Path, r
     names, left_out = (Layout.of(whole).names, lean(whole, called()).left_out)
     assert not rare or any("basic_ostreamIw" in names[index] for index in left_out)
     for limits, left in ((TRACED, b"0"), (BOUNDED, b"1")):
-        for got in observe_each(Sources([tmp_path / "a.cu"]), [Start(), Start()], limits):
+        for got in run_each(Sources([tmp_path / "a.cu"]), [Start(), Start()], limits):
             assert (got.exit, got.stdout, [a.kernel for a in got.launches]) == (0, printed % left, ["k"])

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from grader.programs import observe
+from grader.programs import execution
+from grader.programs.execution import Setting, run_each
 from grader.programs.moved import lines_of
-from grader.programs.observe import Setting, observe_each
 from grader.programs.records import Observation, RunLimits, Start
 from grader.programs.remembered import RememberedPrograms
 from grader.programs.runtime.devices import GRADING
@@ -87,7 +87,7 @@ def test_a_compiler_makes_the_same_of_a_text_without_comments(name: str, tmp_pat
 
 def seen(text: str, folder: Path, remembered: RememberedPrograms | None) -> list[Observation]:
     (folder / "main.cu").write_text(text, "utf-8")
-    return observe_each(Sources([folder / "main.cu"]), [Start()], TRACED, Setting(GRADING, remembered=remembered))
+    return run_each(Sources([folder / "main.cu"]), [Start()], TRACED, Setting(GRADING, remembered=remembered))
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         made.append("compiled")
         return compile_program(*arguments)
 
-    monkeypatch.setattr(observe, "compile_program", counted)
+    monkeypatch.setattr(execution, "compile_program", counted)
     return made
 
 
@@ -130,7 +130,7 @@ def test_of_kernels_that_were_run_what_was_counted_is_told_of_their_lines(tmp_pa
 
     def run(text: str, remembered: RememberedPrograms | None) -> list[Observation]:
         (tmp_path / "main.cu").write_text(text, "utf-8")
-        return observe_each(
+        return run_each(
             Sources([tmp_path / "main.cu"]), [Start()], RunLimits(), Setting(GRADING, remembered=remembered)
         )
 

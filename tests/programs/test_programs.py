@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from grader.errors import UsageError
-from grader.programs.observe import Setting, observe
+from grader.programs.execution import Setting, run_program
 from grader.programs.records import RunLimits, Start
 from grader.programs.sources import Sources
 from grader.programs.toolchain.advance import thrust_folder
@@ -51,10 +51,10 @@ def test_program(folder: Path, host_cache: Path) -> None:
     start = Start(expected.get("arguments", []), expected.get("stdin", "").encode())
     if "refused" in expected:
         with pytest.raises(UsageError) as refused:
-            observe(Sources(files), start)
+            run_program(Sources(files), start)
         assert refused.value.message.id == expected["refused"]
         return
-    got = observe(Sources(files), start, LIMITS, Setting(host_cache=host_cache))
+    got = run_program(Sources(files), start, LIMITS, Setting(host_cache=host_cache))
     assert (got.cause.id if got.cause else None) == expected.get("cause"), got.cause
     assert got.exit == expected["exit"], got.stdout + got.stderr
     if "stdout" in expected:

@@ -9,7 +9,7 @@ import numpy as np
 from grader.cli.run_report import text_of
 from grader.programs.device import Outcome
 from grader.programs.device_memory import Allocation, DeviceMemory
-from grader.programs.observe import Setting, observe
+from grader.programs.execution import Setting, run_program
 from grader.programs.records import RunLimits
 from grader.programs.repeats import CHEAP_LAUNCHES, CHEAP_TRIES, TRIES, Repeats
 from grader.programs.sandbox.guest import Meter
@@ -193,7 +193,7 @@ def test_once_enough_was_watched_a_few_blocks_of_a_launch_are(tmp_path: Path, ho
 
     def requests(watched: int) -> list[int]:
         nonlocal report
-        got = observe(
+        got = run_program(
             Sources([file]),
             setting=Setting(host_cache=host_cache),
             limits=RunLimits(wall_seconds=60, watched_instructions=watched),

@@ -12,7 +12,7 @@ import pytest
 import wasmtime
 
 from grader.errors import InternalError
-from grader.programs.observe import Setting, observe, observe_each
+from grader.programs.execution import Setting, run_each, run_program
 from grader.programs.records import Observation, RunLimits, Start
 from grader.programs.sandbox.process import Code, Order, ProgramProcess
 from grader.programs.sandbox.run import engine
@@ -64,7 +64,7 @@ def test_names_and_arguments_need_not_be_utf_8(tmp_path: Path, host_cache: Path)
         "#include <cstdio>\n__global__ void k(int *first, int n) {}\n"
         'int main(int, char **v) { int *p; cudaMalloc(&p, 64); k<<<1, 1>>>(p, 3); printf("%s\\n", v[1]); }\n'
     )
-    observation = observe(Sources([file]), Start([os.fsdecode(b"caf\xe9")]), setting=Setting(host_cache=host_cache))
+    observation = run_program(Sources([file]), Start([os.fsdecode(b"caf\xe9")]), setting=Setting(host_cache=host_cache))
     (launch,) = observation.launches
     assert (launch.file, launch.line) == ("caf\N{REPLACEMENT CHARACTER}.cu", 3)
     assert [argument.name for argument in launch.arguments] == ["first", "n"]
@@ -97,11 +97,11 @@ def test_a_run_knows_nothing_of_those_before_it_in_its_process(tmp_path: Path) -
     (tmp_path / "a.cu").write_text(AGAIN)
     limits = RunLimits(executes=False, host_bytes=1 << 30)
     paths = [tmp_path / "a.cu"]
-    first, other, again, more = observe_each(Sources(paths), [Start(), Start(["x"]), Start(), Start(["x"])], limits)
+    first, other, again, more = run_each(Sources(paths), [Start(), Start(["x"]), Start(), Start(["x"])], limits)
     assert first.exit == 1 and other.cause is not None and other.cause.id == "programs.aborted"
     assert [launch.grid for launch in (*first.launches, *other.launches)] == [(1, 1, 1), (2, 1, 1)]
     assert (again, more) == (first, other)
-    assert observe_each(Sources(paths), [Start(["x"])], limits) == [other]
+    assert run_each(Sources(paths), [Start(["x"])], limits) == [other]
 
 
 def test_the_memory_of_a_program_stays_in_its_place_as_it_grows() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from grader.programs.observe import observe_each
+from grader.programs.execution import run_each
 from grader.programs.records import RunLimits, Start
 from grader.programs.sources import Sources
 
@@ -56,7 +56,7 @@ ENDS = [
 def test_an_exception_that_nothing_catches_is_told(tmp_path: Path) -> None:
     path = tmp_path / "a.cu"
     path.write_text(TEXT)
-    runs = observe_each(Sources([path]), [Start(arguments=(str(number),)) for number in range(len(ENDS))], RunLimits())
+    runs = run_each(Sources([path]), [Start(arguments=(str(number),)) for number in range(len(ENDS))], RunLimits())
     for number, (run, (name, what)) in enumerate(zip(runs, ENDS, strict=True)):
         told = f"terminate called after throwing an instance of '{name}'\n"
         assert run.stderr.decode() == told + (f"  what():  {what}\n" if what else ""), number

@@ -102,7 +102,7 @@ def test_what_is_tried_for_a_check(check: str, line: int, row: str) -> None:
         observations=[SimpleNamespace(calls=[SimpleNamespace(launches=[launch])])],
     )
     called: Any = SimpleNamespace(
-        files=[parsed(HOST)], runs=runs, observer=SimpleNamespace(seen=lambda *_: SimpleNamespace(calls=[]))
+        files=[parsed(HOST)], runs=runs, compiled=SimpleNamespace(run=lambda *_: SimpleNamespace(calls=[]))
     )
     texts = [changed(HOST, change) for _parsed, change in cheaper(called, failed)]
     assert len(texts) <= MAX_GRADED

@@ -77,12 +77,12 @@ class Watched:
     def __init__(self, program: Any) -> None:
         self.program = program
 
-    def seen(self, _start: Any, _limits: Any) -> Any:
+    def run(self, _start: Any, _limits: Any) -> Any:
         Watched.of_host += 1
         launch = SimpleNamespace(thread_instructions=10, grid=(2, 1, 1), block=(8, 1, 1), kernel="add")
         return SimpleNamespace(text=self.program.text, calls=[SimpleNamespace(launches=[launch])])
 
-    def seen_with(self, program: Any, _start: Any, _limits: Any) -> Any:
+    def run_with(self, program: Any, _start: Any, _limits: Any) -> Any:
         Watched.of_device += 1
         return SimpleNamespace(text=program.text, calls=[])
 
@@ -105,7 +105,7 @@ class Graded(tuple[Any, str]):
 @pytest.fixture
 def searched(monkeypatch: pytest.MonkeyPatch) -> Any:
     Watched.of_device = Watched.of_host = 0
-    monkeypatch.setattr(of_function, "Observer", Watched)
+    monkeypatch.setattr(of_function, "CompiledProgram", Watched)
     monkeypatch.setattr(
         of_function, "_graded", lambda _called, parsed, change, program, *_rest: [Graded((change, program.text))]
     )
@@ -113,7 +113,7 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> Any:
     def search(runs: Runs, check: str = "correct", **host: Any) -> Any:
         parsed = parse(SourceText(Path("k.cu"), TEXT, "utf-8"))
         own = program("", TEXT)
-        called: Any = SimpleNamespace(runs=runs, program=own, observer=Watched(own), files=[parsed], changed=program)
+        called: Any = SimpleNamespace(runs=runs, program=own, compiled=Watched(own), files=[parsed], changed=program)
         evidence: Any = Evidence(
             runs=[runs.judged(case, SimpleNamespace(text=TEXT)) for case in (*runs.named(), *runs.drawn_cases(None))],
             host=SimpleNamespace(**{"faults": (), "of_launch": ()} | host),

@@ -10,7 +10,7 @@ from grader.submission.binding.bind import bind
 from grader.submission.cpp.parse import parse
 from grader.submission.cpp.tree import ParsedFile
 from grader.submission.folder import FoundSubmission, LabSettings, find_sources
-from grader.submission.kernels.records import NOTHING_OBSERVED, Observed
+from grader.submission.kernels.records import NOTHING_OBSERVED, ObservedRuns
 from grader.submission.records import Submission
 from grader.submission.source import SourceText, decode, decode_bytes
 
@@ -99,7 +99,7 @@ def parsed(text: str) -> ParsedFile:
 
 
 def bound(
-    text: str, lab: Lab = FLIP, settings: LabSettings | None = None, observed: Observed = NOTHING_OBSERVED
+    text: str, lab: Lab = FLIP, settings: LabSettings | None = None, observed: ObservedRuns = NOTHING_OBSERVED
 ) -> Submission:
     """A submission of one file with `text`, bound to `lab`."""
     found = FoundSubmission("ivanov", lab.id, Path("nowhere"), (), settings=settings or LabSettings())

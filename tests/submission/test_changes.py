@@ -11,7 +11,7 @@ from grader.files import data_root
 from grader.grading.sweeps import original_of
 from grader.lab import labs
 from grader.submission.binding.bind import bind
-from grader.submission.changes import Change, Changed, Original, relaunched, same_interpretation
+from grader.submission.changes import Changed, Original, ProgramChange, relaunched, same_interpretation
 from grader.submission.folder import find_sources
 from grader.submission.records import Interpretation, LaunchPlan, Missing, Submission, VariantBinding
 from grader.submission.source import SourceText, decode
@@ -60,7 +60,7 @@ def binding(made: Original, variant: str = "shared") -> VariantBinding:
 
 
 def changed(made: Original, value: int, width: int = 0, taken: tuple[str, ...] = ()) -> Changed:
-    change = Change(constants=((NAMES, value),), width=width, taken=frozenset(taken))
+    change = ProgramChange(constants=((NAMES, value),), width=width, taken=frozenset(taken))
     return made.changed(binding(made), change)
 
 
@@ -162,11 +162,11 @@ def test_the_same_change_is_read_once(tmp_path: Path) -> None:
 
 def test_loops(tmp_path: Path) -> None:
     made = program(tmp_path, main="#define TILE_DIM 32\n#define ROWS 8\n" + TILED + HOST)
-    found = made.changed(binding(made), Change(unroll=4))
+    found = made.changed(binding(made), ProgramChange(unroll=4))
     assert found.obstacle == "" and text_of(found.submission).count('_Pragma("unroll 4") for') == 2
     naive = "__global__ void naive(const float *in, float *out, int rows, int cols) { out[0] = in[rows * cols - 1]; }"
     flat = program(tmp_path, main=naive)
-    assert flat.changed(binding(flat, "naive"), Change(unroll=4)).obstacle == "no_loop"
+    assert flat.changed(binding(flat, "naive"), ProgramChange(unroll=4)).obstacle == "no_loop"
 
 
 def test_loops_unrolled_by_hand_have_the_one_factor() -> None:
@@ -175,9 +175,9 @@ def test_loops_unrolled_by_hand_have_the_one_factor() -> None:
     found = find_sources(file, lab.id)
     made = original_of(lab, found, bind(found, [decode(f) for f in found.files], lab))
     own = binding(made, "unrolled")
-    other = made.changed(own, Change(unroll=2))
+    other = made.changed(own, ProgramChange(unroll=2))
     assert (other.obstacle, other.unrolled) == ("by_hand", own.kernel.unroll)
-    same = made.changed(own, Change(unroll=own.kernel.unroll))
+    same = made.changed(own, ProgramChange(unroll=own.kernel.unroll))
     assert same.obstacle == "" and same.submission is made.submission
 
 
@@ -241,7 +241,7 @@ def test_an_unreadable_change_is_said(tmp_path: Path) -> None:
     lost = Original(
         made.submission, lambda texts: replace(made.submission, bindings={"shared": Missing("shared", "no_candidate")})
     )
-    assert lost.changed(binding(made), Change(constants=((NAMES, 16),))).obstacle == "unreadable"
+    assert lost.changed(binding(made), ProgramChange(constants=((NAMES, 16),))).obstacle == "unreadable"
 
 
 def test_sources_by_path_are_handed_over(tmp_path: Path) -> None:
@@ -252,6 +252,6 @@ def test_sources_by_path_are_handed_over(tmp_path: Path) -> None:
         seen.append(dict(texts))  # type: ignore[call-overload]
         return made.submission
 
-    Original(made.submission, rebind).changed(binding(made), Change(constants=((NAMES, 8),)))
+    Original(made.submission, rebind).changed(binding(made), ProgramChange(constants=((NAMES, 8),)))
     ((path, source),) = seen[0].items()
     assert path == tmp_path / "transpose.cu" and source.text.startswith("#define TILE_DIM 8\n")

@@ -9,7 +9,7 @@ import pytest
 
 from grader.lab.labs import find
 from grader.lab.parameters import KINDS
-from grader.submission.kernels.records import Observed, SeenArgument, SeenLaunch, SeenRun
+from grader.submission.kernels.records import ObservedRuns, SeenArgument, SeenLaunch, SeenRun
 from grader.submission.lexical import Edit, apply
 from grader.submission.records import Submission, VariantBinding
 from tests.submission.labs import LINE, PRODUCT, bound
@@ -196,9 +196,9 @@ ARGUMENTS = (SeenArgument("in", "const float *"), SeenArgument("out", "float *")
 SCALED = "{ out[threadIdx.x] = in[blockIdx.x * 32 + threadIdx.x] * %s; }"
 
 
-def seen(**filled: bytes) -> Observed:
+def seen(**filled: bytes) -> ObservedRuns:
     launch = SeenLaunch("naive", (), "main.cu", 3, (2, 2, 1), (32, 32, 1), 0, ARGUMENTS, filled=tuple(filled.items()))
-    return Observed((SeenRun(("main.cu",), (launch,), ended=True),))
+    return ObservedRuns((SeenRun(("main.cu",), (launch,), ended=True),))
 
 
 def made(declaration: str, use: str, **filled: bytes) -> str:
@@ -247,7 +247,7 @@ def test_of_several_contents_the_first_is_taken() -> None:
         launches.append(SeenLaunch(name, (), "main.cu", line, (2, 2, 1), (32, 32, 1), 0, ARGUMENTS, filled=filled))
     kernels = "".join(f"__global__ void {k}(const float *in, float *out) {SCALED % 'w'}\n" for k in ("naive", "base"))
     seen_run = SeenRun(("main.cu",), tuple(launches))
-    submission = bound(f"__constant__ float w;\n{kernels}", observed=Observed((seen_run,)))
+    submission = bound(f"__constant__ float w;\n{kernels}", observed=ObservedRuns((seen_run,)))
     assert submission.program("main.cu")["main.cu"].startswith("__constant__ float w = 0x1.0000000000000p+0f;\n")
 
 
@@ -271,7 +271,7 @@ def test_a_struct_with_a_fraction_is_filled_whole() -> None:
     launch = SeenLaunch(
         "naive", (), "main.cu", 9, (1, 1, 1), (32, 1, 1), 0, (), filled=(("settings", struct.pack("<if", 2, 0.5)),)
     )
-    submission = bound(text, lab, observed=Observed((SeenRun(("main.cu",), (launch,)),)))
+    submission = bound(text, lab, observed=ObservedRuns((SeenRun(("main.cu",), (launch,)),)))
     made = submission.program("main.cu")["main.cu"].split("\n")
     assert made[:2] == [
         "struct Settings { int radius; float factor; };",
@@ -347,7 +347,7 @@ def test_sizes_without_a_name_are_given_those_of_each_case(
     name = "dims" if "dims" in declaration else "s"
     filled = ((name, struct.pack("<2i", 3, 5)),)
     launch = SeenLaunch("naive", (), "main.cu", 3, (2, 2, 1), (32, 32, 1), 0, arguments, filled=filled)
-    submission = bound(text, observed=Observed((SeenRun(("main.cu",), (launch,), ended=True),)))
+    submission = bound(text, observed=ObservedRuns((SeenRun(("main.cu",), (launch,), ended=True),)))
     found = submission.bindings["naive"]
     assert isinstance(found, VariantBinding)
     constants = dict(found.interpretations[0].constants)
@@ -376,7 +376,7 @@ def test_what_no_size_is_in_an_array_of_sizes_stays_what_was_seen() -> None:
     arguments = tuple(msgspec.structs.replace(a, buffer=f"{k}", buffer_bytes=60) for k, a in enumerate(ARGUMENTS, 1))
     filled = (("s", struct.pack("<3i", 8, 3, 5)),)
     launch = SeenLaunch("naive", (), "main.cu", 2, (1, 1, 1), (32, 1, 1), 0, arguments, filled=filled)
-    submission = bound(text, observed=Observed((SeenRun(("main.cu",), (launch,), ended=True),)))
+    submission = bound(text, observed=ObservedRuns((SeenRun(("main.cu",), (launch,), ended=True),)))
     assert submission.program("main.cu", {"s[1]": 7, "s[2]": 9})["main.cu"].startswith(
         "__constant__ int s[3] = {8, 7, 9};"
     )

@@ -20,7 +20,7 @@ from grader.submission.folder import (
     read_settings,
     variant_settings,
 )
-from grader.submission.kernels.records import Observed, SeenLaunch, SeenRun
+from grader.submission.kernels.records import ObservedRuns, SeenLaunch, SeenRun
 from grader.submission.source import decode
 from tests.student_files import make
 from tests.submission.labs import bound
@@ -310,7 +310,7 @@ def test_a_block_that_contradicts_the_host_code_is_named(tmp_path: Path) -> None
     assert remarks(told % "[1, 1]") == (("block_contradicted", 6),)
     assert remarks(told % "[32, 8]") == (("block_contradicted", 6),)
     seen = SeenLaunch("naive", (), "main.cu", 6, (4, 4, 1), (32, 32, 1), 0, ())
-    observed = Observed((SeenRun(("main.cu",), (seen,), ended=True),))
+    observed = ObservedRuns((SeenRun(("main.cu",), (seen,), ended=True),))
     overruled = bound(KERNEL, settings=read(tmp_path, told % "[1, 1]").lab, observed=observed)
     assert overruled.remarks == (("block_overruled", 6),)
     assert remarks(told % "[32, 32]") == remarks(told % "[32, 32, 1]") == remarks("name: a") == ()

@@ -11,7 +11,7 @@ from grader.lab import labs
 from grader.lab.labs import find
 from grader.submission.binding.bind import bind
 from grader.submission.folder import find_sources, read_sources
-from grader.submission.kernels.records import Exchanged, Observed, SeenArgument, SeenLaunch, SeenRun
+from grader.submission.kernels.records import Exchanged, ObservedRuns, SeenArgument, SeenLaunch, SeenRun
 from grader.submission.lexical import apply
 from grader.submission.records import Missing, Submission, VariantBinding
 from tests.submission.labs import PRODUCT, bound
@@ -131,7 +131,7 @@ def test_the_fields_of_a_struct_of_sizes_have_the_values_that_were_seen() -> Non
         SeenArgument("s", "Sizes", raw=content),
     )
     launch = SeenLaunch("naive", (), "main.cu", 9, (1, 1, 1), (32, 1, 1), 0, seen)
-    found = bound(text, observed=Observed((SeenRun(("main.cu",), (launch,)),))).bindings["naive"]
+    found = bound(text, observed=ObservedRuns((SeenRun(("main.cu",), (launch,)),))).bindings["naive"]
     assert isinstance(found, VariantBinding)
     assert [p.name for p in found.kernel.parameters] == ["in", "out", "kind", "rows", "big", "cols"]
     assert found.interpretations[0].roles == ("in", "out", "=1", "rows", "=7", "cols")
@@ -154,7 +154,7 @@ def test_numbers_beside_arrays_have_the_values_that_were_seen_where_all_structs_
         SeenArgument("b", "View", raw=struct.pack("<Qiiixxxx", 8192, 30, 40, 7)),
     )
     launch = SeenLaunch("naive", (), "main.cu", 9, (1, 1, 1), (32, 1, 1), 0, seen)
-    found = bound(text, observed=Observed((SeenRun(("main.cu",), (launch,)),))).bindings["naive"]
+    found = bound(text, observed=ObservedRuns((SeenRun(("main.cu",), (launch,)),))).bindings["naive"]
     assert isinstance(found, VariantBinding)
     assert found.requested is not None
     assert [(a.name, a.value) for a in found.requested.seen] == [("a", None), ("b", None), ("kind", 7)]
@@ -186,7 +186,7 @@ def test_the_grid_of_a_loop_over_sizes_in_structs_follows_from_the_size_that_it_
         )
         return SeenLaunch("simple", (), "main.cu", 9, (8, 1, 1), (128, 1, 1), 0, seen)
 
-    observed = Observed((SeenRun(("main.cu",), tuple(launch(n) for n in range(2, 11))),))
+    observed = ObservedRuns((SeenRun(("main.cu",), tuple(launch(n) for n in range(2, 11))),))
     found = bound(text, find("batch-square", ()), observed=observed).bindings["simple"]
     assert isinstance(found, VariantBinding)
     # As many blocks at every n: they follow from the number of matrices, as far as all these launches show.
@@ -244,7 +244,7 @@ def test_fields_in_each_others_place_are_told_where_the_struct_gets_them(
     launch = SeenLaunch("simple", (), "batch.cu", 11, (4, 1, 1), (256, 1, 1), 0, (argument,))
     lab = labs.find("batch-square")
     found = find_sources(tmp_path / "batch.cu", lab.id, {lab.id})
-    observed = Observed((SeenRun(("batch.cu",), (launch,), ended=True),))
+    observed = ObservedRuns((SeenRun(("batch.cu",), (launch,), ended=True),))
     submission = bind(found, read_sources(found), lab, observed=observed)
     binding = submission.bindings["simple"]
     assert isinstance(binding, VariantBinding)
@@ -290,7 +290,7 @@ def test_arrays_that_one_function_allocates_are_called_as_the_launch_has_them(
     launch = SeenLaunch("column", (), "product.cu", 14, (1, 1, 1), (64, 1, 1), 0, arguments)
     lab = labs.find("matmul")
     found = find_sources(tmp_path / "product.cu", lab.id, {lab.id})
-    observed = Observed((SeenRun(("product.cu",), (launch,), ended=True),))
+    observed = ObservedRuns((SeenRun(("product.cu",), (launch,), ended=True),))
     binding = bind(found, read_sources(found), lab, observed=observed).bindings["column"]
     assert isinstance(binding, VariantBinding) and binding.requested is not None
     assert binding.requested.exchanged == wanted

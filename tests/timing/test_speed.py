@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grader.gpu.bench import Candidate, SpeedOrder, measure_speed, pool_of
-from grader.gpu.messages import HostCopiesDone, HostTimes, KernelFacts, Prepared, Problem, Ready, RoundDone, Warm
+from grader.gpu.bench import KernelAtSize, SpeedOrder, measure_speed, pool_of
+from grader.gpu.messages import HostCopiesDone, HostTimes, KernelFacts, Prepared, Problem, Ready, RoundDone, WarmedUp
 from grader.gpu.session import GpuFault, TimedKernel
 from grader.lab import labs
 from grader.lab.records import Sizes, TimingRule
@@ -44,9 +44,9 @@ class PaperBench:
     keys: set[int] = field(default_factory=set)
     warmed: bool = False
 
-    def warm_up(self, busy_ms: float) -> Warm:
+    def warm_up(self, busy_ms: float) -> WarmedUp:
         self.warmed = busy_ms >= 200
-        return Warm(4000.0, 60_000.0, 1990.0)
+        return WarmedUp(4000.0, 60_000.0, 1990.0)
 
     def prepare(
         self,
@@ -87,7 +87,7 @@ def order(comparable: bool = True, full: float = 2.0) -> SpeedOrder:
     rule = LAB.timing
     assert rule is not None
     candidates = [
-        Candidate(variant, sizes, f"student:{variant}", launch(sizes), comparable)
+        KernelAtSize(variant, sizes, f"student:{variant}", launch(sizes), comparable)
         for sizes in rule.sizes
         for variant in ("naive", "padded")
     ]

@@ -45,7 +45,7 @@ from grader.gpu.messages import (
     Released,
     Request,
     Round,
-    Warm,
+    WarmedUp,
     WarmUp,
     read_script,
     requests_on,
@@ -222,12 +222,12 @@ class Worker:
             self._rounds.close()
             self._rounds = None
 
-    def _warm_up(self, busy_ms: float) -> Warm:
+    def _warm_up(self, busy_ms: float) -> WarmedUp:
         from grader.gpu.device.rounds import clock_reasons, sm_mhz, warm_up
 
         copy_gb_s, gflop_s = warm_up(self._device, self._ready, busy_ms)
         clock_reasons(self._device)
-        return Warm(copy_gb_s, gflop_s, sm_mhz(self._device, self._ready.max_sm_mhz))
+        return WarmedUp(copy_gb_s, gflop_s, sm_mhz(self._device, self._ready.max_sm_mhz))
 
 
 class _Mapping:

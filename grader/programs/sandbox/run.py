@@ -15,7 +15,7 @@ from grader.message import msg
 from grader.processes.channel import Channel
 from grader.programs.card import Card, OpenCard
 from grader.programs.device import Device, TooSlow
-from grader.programs.emulated import Gpu
+from grader.programs.emulated import EmulatedDevice
 from grader.programs.moved import ProgramText, SourceLines
 from grader.programs.records import LIMITS, NO_LIMIT, Observation
 from grader.programs.runtime import table
@@ -137,7 +137,7 @@ class ProgramRun:
 
     def _device(self, meter: Meter) -> Device:
         if self._card is None:
-            return Gpu(meter, self._limits.executes)
+            return EmulatedDevice(meter, self._limits.executes)
 
         self._used = Card(
             self._card, meter, lambda address, size: self._guest.lent(address, size), self._limits.launch_seconds

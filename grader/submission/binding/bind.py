@@ -33,7 +33,7 @@ from grader.submission.compile_time import constant_edits
 from grader.submission.cpp.tree import ParsedFile
 from grader.submission.device_code import read_files
 from grader.submission.folder import FoundSubmission, VariantSettings, variant_settings
-from grader.submission.kernels.records import NOTHING_OBSERVED, Kernel, Observed
+from grader.submission.kernels.records import NOTHING_OBSERVED, Kernel, ObservedRuns
 from grader.submission.lexical import Edit, without_comments
 from grader.submission.records import Missing, Origin, Submission, VariantBinding
 from grader.submission.source import SourceText, decode
@@ -211,7 +211,7 @@ def bind(
     sources: Sequence[SourceText],
     lab: Lab,
     read_header: Callable[[Path], SourceText] = decode,
-    observed: Observed = NOTHING_OBSERVED,
+    observed: ObservedRuns = NOTHING_OBSERVED,
     changed: frozenset[Place] = frozenset(),
 ) -> Submission:
     """The submission in `sources`, read and bound to `lab`; local headers are read with `read_header`.
@@ -239,7 +239,7 @@ class _Read:
     entries: Sequence[Entry]
     lab: Lab
     absent: tuple[str, Mapping[str, object]] | None
-    observed: Observed
+    observed: ObservedRuns
 
 
 def _bind(
@@ -247,7 +247,7 @@ def _bind(
     sources: Sequence[SourceText],
     lab: Lab,
     read_header: Callable[[Path], SourceText],
-    observed: Observed,
+    observed: ObservedRuns,
     changed: frozenset[Place],
 ) -> Submission:
     settings = variant_settings(submitted, [variant.name for variant in lab.variants])
@@ -445,7 +445,7 @@ def _binding(
     )
 
 
-def _is_never_launched(entry: Entry, entries: Sequence[Entry], observed: Observed) -> bool:
+def _is_never_launched(entry: Entry, entries: Sequence[Entry], observed: ObservedRuns) -> bool:
     """Whether its program ended, launched other kernels, and names this one only where it is written."""
     file, name = entry.kernel.file, entry.kernel.name
     runs = [run for run in observed.runs if file in run.files and run.launches and not run.probe]

@@ -29,7 +29,7 @@ from grader.submission.device_code import DeviceCode
 from grader.submission.kernels.kernel import kernel_of, kernels_in, local_values
 from grader.submission.kernels.launches import find_launches
 from grader.submission.kernels.loops import innermost_loops
-from grader.submission.kernels.records import Kernel, LaunchSite, Observed, SeenArgument, factor_of
+from grader.submission.kernels.records import Kernel, LaunchSite, ObservedRuns, SeenArgument, factor_of
 from grader.submission.kernels.shape import KernelShape
 from grader.submission.lexical import Edit
 from grader.submission.records import Origin
@@ -141,7 +141,7 @@ def entries_of(
     codes: Sequence[DeviceCode],
     read: Sequence[LaunchSite],
     lab: Lab,
-    observed: Observed,
+    observed: ObservedRuns,
     changed: frozenset[Place],
 ) -> list[Entry]:
     """Every kernel of the submission.

@@ -39,7 +39,7 @@ from grader.submission.kernels.records import (
     Kernel,
     KernelParameter,
     LaunchSite,
-    Observed,
+    ObservedRuns,
     SeenArgument,
     SeenLaunch,
     SeenRun,
@@ -194,7 +194,7 @@ Pair = tuple[KernelParameter, KernelParameter]
 Arguments = Mapping[str, SeenArgument]
 
 
-def in_their_places(flat: Flat, lab: Lab) -> Observed:
+def in_their_places(flat: Flat, lab: Lab) -> ObservedRuns:
     """What was seen, with the arguments of each launch as the kernel means them, and its grid and its block; launches
     for which that changes anything say so (`SeenLaunch.exchanged`, `SeenLaunch.swapped`)."""
     return replace(flat.observed, runs=tuple(_of_run(run, flat, lab) for run in flat.observed.runs))

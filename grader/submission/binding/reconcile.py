@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Generic, TypeVar
 
-from grader.submission.kernels.records import LaunchSite, Observed, SeenLaunch, SeenProbe
+from grader.submission.kernels.records import LaunchSite, ObservedRuns, SeenLaunch, SeenProbe
 from grader.submission.records import ORIGINS, Origin
 
 T = TypeVar("T")
@@ -61,7 +61,7 @@ def places_read_true(sites: Sequence[LaunchSite]) -> frozenset[Place]:
 
 
 def with_observed(
-    sites: Sequence[LaunchSite], observed: Observed, changed: frozenset[Place] = frozenset()
+    sites: Sequence[LaunchSite], observed: ObservedRuns, changed: frozenset[Place] = frozenset()
 ) -> list[LaunchSite]:
     """Every launch that was seen, as a `LaunchSite` with what its text says of other sizes; then what was only read.
 
@@ -155,7 +155,7 @@ def _as_meant(texts: tuple[str, ...], launch: SeenLaunch) -> tuple[str, ...]:
     return tuple(texts[places.get(index, index)] for index in range(len(texts)))
 
 
-def _probes(launch: SeenLaunch, observed: Observed) -> tuple[SeenProbe, ...]:
+def _probes(launch: SeenLaunch, observed: ObservedRuns) -> tuple[SeenProbe, ...]:
     """The same launch at other sizes: of runs that were made for that, and of the program's own loop over sizes."""
 
     def is_same(other: SeenLaunch) -> bool:

@@ -276,7 +276,7 @@ class SeenRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
+class ObservedRuns:
     """All runs of a submission's programs, those as they were handed in first.
 
     uncommented: file, kernel and line of launches that stand in comments, and were taken as if they did not.
@@ -314,7 +314,7 @@ class Observed:
         return any(run.ended for run in self.runs if file in run.files and not run.results)
 
 
-NOTHING_OBSERVED = Observed()
+NOTHING_OBSERVED = ObservedRuns()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import pytest
 from grader.grading.options import GradeOptions
 from grader.grading.pipeline import grade
 from grader.programs import observation
-from grader.programs.observe import observe
+from grader.programs.execution import run_program
 from grader.programs.records import RunLimits
 from grader.programs.remembered import Stored
 from grader.programs.sources import Sources
@@ -52,7 +52,7 @@ int main() {
 def test_what_never_ends_is_ended_by_what_is_counted(tmp_path: Path, loop: str, cause: str, line: int) -> None:
     path = tmp_path / "a.cu"
     path.write_text(KERNEL % loop.replace("%%", "%"))
-    found = observe(Sources([path]), limits=FEW)
+    found = run_program(Sources([path]), limits=FEW)
     assert found.exit is None and found.cause is not None
     assert found.cause.id == f"programs.{cause}"
     assert found.launches[0].kernel == "k"
@@ -64,7 +64,7 @@ def test_what_never_ends_is_ended_by_what_is_counted(tmp_path: Path, loop: str, 
 def test_nor_do_calls_of_the_system_go_on_for_ever(tmp_path: Path, loop: str) -> None:
     path = tmp_path / "a.cu"
     path.write_text(KERNEL % loop)
-    assert observe(Sources([path]), limits=FEW).cause.id == "programs.too_long"  # type: ignore[union-attr]
+    assert run_program(Sources([path]), limits=FEW).cause.id == "programs.too_long"  # type: ignore[union-attr]
 
 
 def graded(folder: Path, text: str) -> Result:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from grader.message import msg
 from grader.programs.remembered import LastObserved
-from grader.submission.kernels.records import Observed, SeenFault, SeenLaunch, SeenRun, SeenWord
+from grader.submission.kernels.records import ObservedRuns, SeenFault, SeenLaunch, SeenRun, SeenWord
 from grader.submission.source import SourceText, decode
 
 TEXT = """\
@@ -23,7 +23,7 @@ int main()
 LAUNCH = SeenLaunch("k", (), "a.cu", 6, (1, 1, 1), (32, 1, 1), 0, ())
 LEAK = SeenFault("leak", "a.cu", 5, msg("observation.no_launch"))
 SAID = SeenWord("k: right", True, "k", 6)
-SEEN = Observed((SeenRun(("a.cu",), (LAUNCH,), ended=True, faults=(LEAK,), said=(SAID,)),))
+SEEN = ObservedRuns((SeenRun(("a.cu",), (LAUNCH,), ended=True, faults=(LEAK,), said=(SAID,)),))
 
 
 def source(folder: Path, text: str, name: str = "a.cu") -> SourceText:
@@ -31,7 +31,7 @@ def source(folder: Path, text: str, name: str = "a.cu") -> SourceText:
     return decode(folder / name)
 
 
-def lines(observed: Observed | None) -> list[int]:
+def lines(observed: ObservedRuns | None) -> list[int]:
     assert observed is not None
     (run,) = observed.runs
     return [
@@ -69,7 +69,7 @@ def test_nothing_is_expected_of_what_was_not_seen(tmp_path: Path) -> None:
 
 def test_what_does_not_compile_for_a_while_is_expected_to_do_what_it_did(tmp_path: Path) -> None:
     last = LastObserved()
-    not_run = Observed((SeenRun(("a.cu",), cause=msg("observation.no_launch"), cause_file="a.cu", cause_line=3),))
+    not_run = ObservedRuns((SeenRun(("a.cu",), cause=msg("observation.no_launch"), cause_file="a.cu", cause_line=3),))
     broken = source(tmp_path, "\n" + TEXT.replace("4);", ""))
     last.put([broken], not_run)
     assert last.expected([broken]) == not_run

@@ -16,7 +16,7 @@ import pytest
 
 from grader.errors import UsageError
 from grader.programs.observation import observed
-from grader.submission.kernels.records import Observed
+from grader.submission.kernels.records import ObservedRuns
 from grader.submission.source import decode_bytes
 
 PROGRAMS = sorted(Path(__file__).parents[1].glob("*/*.cu"))
@@ -55,7 +55,7 @@ def _replaced(chance: random.Random, text: bytes, pattern: bytes, by: list[bytes
     return text[: one.start()] + chance.choice(by) + text[one.end() :]
 
 
-def run(chance: random.Random, folder: Path) -> Observed | None:
+def run(chance: random.Random, folder: Path) -> ObservedRuns | None:
     """What comes of one changed program, which lies in `folder` then; None where it is no text any more."""
     path = folder / "a.cu"
     path.write_bytes(changed(chance, chance.choice(PROGRAMS).read_bytes()))

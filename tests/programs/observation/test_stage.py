@@ -10,7 +10,7 @@ from grader.programs.observation import observed, probed
 from grader.programs.remembered import Stored
 from grader.programs.starts import launched_in, programs_of, ways_to_choose, ways_to_start
 from grader.programs.toolchain import zig
-from grader.submission.kernels.records import Observed
+from grader.submission.kernels.records import ObservedRuns
 from grader.submission.source import SourceText, decode
 
 pytestmark = pytest.mark.started
@@ -205,11 +205,11 @@ def test_runs_are_kept_by_what_was_run(tmp_path: Path, monkeypatch: pytest.Monke
     probes = probed(files, first, store)
     assert [x.grid for x in probes.probes] == [(15, 31, 1)]
     # From now on nothing is run.
-    monkeypatch.setattr("grader.programs.observation.observe_each", None)
-    monkeypatch.setattr("grader.programs.observation.observe_each", None)
+    monkeypatch.setattr("grader.programs.observation.run_each", None)
+    monkeypatch.setattr("grader.programs.observation.run_each", None)
     assert observed(files, store) == first
     assert probed(files, first, store) == probes
-    assert probed(files, Observed(), store) == Observed()
+    assert probed(files, ObservedRuns(), store) == ObservedRuns()
 
 
 def test_the_package_brings_the_library_that_would_be_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,13 +14,13 @@ from grader.lab.labs import find
 from grader.submission.binding.reconcile import OF_LAUNCHES, Fact, first, places_read_true, weakest_of, with_observed
 from grader.submission.binding.sizes import formulas_of
 from grader.submission.folder import LabSettings, VariantSettings
-from grader.submission.kernels.records import LaunchSite, Observed, SeenArgument, SeenLaunch, SeenRun
+from grader.submission.kernels.records import LaunchSite, ObservedRuns, SeenArgument, SeenLaunch, SeenRun
 from grader.submission.records import ORIGINS, Origin, Origins, VariantBinding
 from tests.submission.labs import LINE, bound
 
 READ = LaunchSite("k", 9, (16, 16, 1), (16, 16), 0, file="a.cu", block_expressions=())
 SEEN = SeenLaunch("k", (), "a.cu", 9, (4, 4, 1), (16, 16, 1), 0, (SeenArgument("n", "int", 64),))
-OBSERVED = Observed((SeenRun(("a.cu",), (SEEN,), ended=True),))
+OBSERVED = ObservedRuns((SeenRun(("a.cu",), (SEEN,), ended=True),))
 
 
 def test_a_changed_programs_launch_follows_its_text_where_that_was_true() -> None:
@@ -39,7 +39,7 @@ def at(n: int, blocks: int) -> SeenLaunch:
 
 def probed(*launches: SeenLaunch) -> list[tuple[int, object]]:
     """Blocks and sizes of what else was seen of the first launch."""
-    site = with_observed([READ], Observed((SeenRun(("a.cu",), launches, ended=True),)))[0]
+    site = with_observed([READ], ObservedRuns((SeenRun(("a.cu",), launches, ended=True),)))[0]
     return [(probe.grid[0], probe.arguments[0].value) for probe in site.probes]
 
 
@@ -72,7 +72,7 @@ def test_where_the_text_was_wrong_what_was_seen_holds() -> None:
 def test_instances_of_a_template_on_one_line_are_not_confused() -> None:
     reads = [replace(READ, block=(8, 8, 1), template_arguments=(text,)) for text in ("8", "9")]
     seen = msgspec.structs.replace(SEEN, template_arguments=("17",))
-    observed = Observed((SeenRun(("a.cu",), (seen,), ended=True),))
+    observed = ObservedRuns((SeenRun(("a.cu",), (seen,), ended=True),))
     [site] = with_observed(reads, observed, frozenset([("k", "a.cu", 9)]))
     assert (site.block, site.template_arguments) == ((16, 16, 1), ("17",))
 
@@ -162,4 +162,4 @@ def test_what_a_run_that_was_cut_short_did_not_come_to_is_seen_in_another(
 ) -> None:
     whole = msgspec.structs.replace(SEEN, block=(32, 8, 1), grid=(blocks, 1, 1))
     runs = SeenRun(("a.cu",), (SEEN,), ended=ended), SeenRun(("a.cu",), (whole,), ended=True, results=True)
-    assert [launch.block for launch in Observed(runs).launches] == seen
+    assert [launch.block for launch in ObservedRuns(runs).launches] == seen

@@ -24,7 +24,7 @@ from grader.programs.records import LIMITS, Observation, ProgramFinding, RunLimi
 from grader.programs.remembered import RememberedPrograms
 from grader.programs.runtime.devices import DEFAULT, GRADING, model_of
 from grader.programs.sandbox.process import Code, Order, ProgramProcess
-from grader.programs.smaller import MAX_TRIES, Change, applied, changes
+from grader.programs.smaller import MAX_TRIES, SizeChange, applied, changes
 from grader.programs.sources import Program, Sources, named_files
 from grader.programs.toolchain import confined
 from grader.programs.toolchain.compile import HostProgram, compile_program
@@ -93,7 +93,7 @@ class Setting:
 OF_GRADING = Setting(GRADING)
 
 
-def observe(
+def run_program(
     program: Sources | Built,
     start: Start = PLAIN,
     limits: RunLimits = NO_LIMITS,
@@ -124,8 +124,8 @@ def observe(
     around = replace(setting, emit=hold) if smaller else setting
 
     def run(program: Program, start: Start) -> Observation:
-        make = partial(Observer, program, around, limits.executes or _asks_for_code(program), built)
-        return _observe(make, program, [(start, limits)])[0]
+        make = partial(CompiledProgram, program, around, limits.executes or _asks_for_code(program), built)
+        return _run_all(make, program, [(start, limits)])[0]
 
     observed = run(read, start)
     if smaller and isinstance(program, Sources) and is_too_large(observed):
@@ -147,7 +147,7 @@ def observe(
     return observed
 
 
-def observe_each(
+def run_each(
     sources: Sources,
     runs: Sequence[Start],
     limits: RunLimits,
@@ -157,26 +157,26 @@ def observe_each(
 ) -> list[Observation]:
     """Run one program several times, compiled once; as many times as it takes to see `enough`.
 
-    then: asked for further runs, whose observations follow the others'.  Raises what `observe` raises.
+    then: asked for further runs, whose observations follow the others'.  Raises what `run_program` raises.
     """
     program = sources.read([word for run in runs for word in run.arguments])
     at_once = limits.executes or then is not None or _asks_for_code(program)
-    make = partial(Observer, program, setting, at_once)
-    return _observe(make, program, [(run, limits) for run in runs], enough, then)
+    make = partial(CompiledProgram, program, setting, at_once)
+    return _run_all(make, program, [(run, limits) for run in runs], enough, then)
 
 
-def observe_calls(
-    program: Program, first: Start, limits: RunLimits, then: Then, observer: Observer | None = None
+def run_calls(
+    program: Program, first: Start, limits: RunLimits, then: Then, compiled: CompiledProgram | None = None
 ) -> list[Observation]:
     """Run a program compiled once: for what is wanted `first`, and for what `then` asks.
 
-    observer : of the program, to be used and left open; None: one is opened for this alone.
+    compiled : the program, to be used and left open; None: it is compiled for this alone.
 
     Raises
     ------
     InternalError : the toolchain is not installed, or a process of ours failed.
     """
-    return _observe(partial(Observer, program), program, [(first, limits)], then=then, kept=observer)
+    return _run_all(partial(CompiledProgram, program), program, [(first, limits)], then=then, kept=compiled)
 
 
 def is_too_large(observation: Observation) -> bool:
@@ -185,7 +185,7 @@ def is_too_large(observation: Observation) -> bool:
     return any(launch.status == "traced" for launch in observation.launches)
 
 
-def _at_smaller_size(observation: Observation, change: Change) -> Observation:
+def _at_smaller_size(observation: Observation, change: SizeChange) -> Observation:
     """Record in an observation which number was made smaller for it."""
     before, after = change.numbers
     message = msg("programs.smaller", name=change.name, before=before, after=after)
@@ -197,7 +197,7 @@ def _at_smaller_size(observation: Observation, change: Change) -> Observation:
 
 
 @dataclass
-class Observer:
+class CompiledProgram:
     """A program, compiled once and run as often as is asked for; `close` ends its processes.
 
     at_once: device code is compiled before anything asks for it.  built: what was compiled beforehand.
@@ -225,7 +225,7 @@ class Observer:
             self.host, by_clang = built.host, built.by_clang
         self._device = DeviceCompiler(self.program, self._architecture, self._library, self.at_once, on_gpu, by_clang)
 
-    def seen(self, run: Start, limits: RunLimits) -> Observation | None:
+    def run(self, run: Start, limits: RunLimits) -> Observation | None:
         """Run the program; None where the host code does not compile."""
         model, remembered = self.setting.model, self.setting.remembered
         remembered_runs = remembered.runs(self.program, model, limits) if remembered is not None else None
@@ -247,7 +247,7 @@ class Observer:
             return execute(self._device.code)
         return remembered_runs.run(run.arguments, run.stdin, self._device.code, execute)
 
-    def seen_with(self, other: Program, run: Start, limits: RunLimits) -> Observation | None:
+    def run_with(self, other: Program, run: Start, limits: RunLimits) -> Observation | None:
         """Run a program that differs in device code alone; None where this one was not run before."""
         if self.host is None or not self.host.module:
             return None
@@ -326,20 +326,20 @@ def _refused(why: Message, file: str, line: int) -> UsageError:
     return FileError(why, file, line or None) if file else UsageError(why)
 
 
-def _observe(
-    observer: Callable[[], Observer],
+def _run_all(
+    compiled: Callable[[], CompiledProgram],
     program: Program,
     runs: Sequence[tuple[Start, RunLimits]],
     enough: Callable[[Observation], bool] = lambda _observation: False,
     then: Then | None = None,
-    kept: Observer | None = None,
+    kept: CompiledProgram | None = None,
 ) -> list[Observation]:
     if program.obstacle is not None:
         return [_not_run(program.obstacle, *program.obstacle_at)]
     observations: list[Observation] = []
-    with contextlib.nullcontext(kept) if kept is not None else contextlib.closing(observer()) as running:
+    with contextlib.nullcontext(kept) if kept is not None else contextlib.closing(compiled()) as running:
         for run in runs:
-            observation = running.seen(*run)
+            observation = running.run(*run)
             if observation is None:
                 assert running.host is not None
                 return [_not_run(*_why_not(running.host, program))]
@@ -347,7 +347,7 @@ def _observe(
             if enough(observation):
                 break
         while then is not None and (further := then(observations)) is not None:
-            observation = running.seen(*further)
+            observation = running.run(*further)
             if observation is None:
                 break
             observations.append(observation)
