@@ -10,8 +10,9 @@ from typing import Self
 
 import msgspec
 
+from grader.compiler.process import CompilerProcess
 from grader.lab.checks import View
-from grader.launching.remembered import RememberedCompiler, RememberedLaunches
+from grader.launching.remembered import RememberedLaunches
 from grader.processes import fork_server
 from grader.processes.pool import Beside
 from grader.programs.remembered import LastObserved, RememberedPrograms
@@ -68,7 +69,7 @@ class Warm:
 
     def __enter__(self) -> Self:
         self._stack.enter_context(fork_server.kept())
-        self.compiler = self._stack.enter_context(RememberedCompiler())
+        self.compiler = self._stack.enter_context(CompilerProcess())
         self.beside = Beside()
         self._stack.callback(self.beside.close)
         return self
