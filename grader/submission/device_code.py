@@ -356,6 +356,8 @@ class _Blanking:
             if inner.type == "function_definition":
                 text = self.parsed.text(inner)
                 if "__device__" not in text and _HOST_WORDS.search(text):
+                    while inner.parent is not None and inner.parent.type == "template_declaration":
+                        inner = inner.parent
                     blank[inner.start_byte : inner.end_byte] = b"\1" * (inner.end_byte - inner.start_byte)
 
 

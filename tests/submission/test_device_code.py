@@ -39,6 +39,26 @@ def test_lines_and_columns_stay(path: Path) -> None:
     assert all(n in (o, " ") for a, b in zip(old, new, strict=True) for o, n in zip(a, b, strict=True))
 
 
+def test_a_template_goes_with_the_method_of_the_host_that_it_is_of() -> None:
+    text = """
+struct Log {
+    int level;
+    template <typename T> static void info(T v) { std::cout << v; }
+    template <typename... T>
+    static void warn(T... v) { (std::cout << ... << v); }
+    __device__ int of() const { return level; }
+};
+__global__ void k(int *p, Log l) { *p = l.of(); }
+"""
+    assert [line.strip() for line in kept_lines(text)] == [
+        "struct Log {",
+        "int level;",
+        "__device__ int of() const { return level; }",
+        "};",
+        "__global__ void k(int *p, Log l) { *p = l.of(); }",
+    ]
+
+
 def test_what_stays_of_a_samples_program() -> None:
     text = device_source(read(SOURCES / "samples_style.cu"))
     assert [line for line in text.split("\n") if line.strip()][:4] == [

@@ -58,6 +58,11 @@ _AS_IT_STANDS = ("-fwrapv", "-fno-strict-aliasing", "-fno-delete-null-pointer-ch
 _FAST = ("-O2", "-msimd128")
 # With this version a launch hands over each argument with its size.
 FLAGS = (*_COMMON, *_AS_IT_STANDS, "--cuda-host-only", "-Xclang", "-target-sdk-version=9.0", *_FAST)
+C_FLAGS = (
+    *("-x", "c", "-std=gnu17", "-fno-finite-loops", "-gline-tables-only", "-Wno-everything", "-Wunused-result"),
+    *("-fno-caret-diagnostics", "-ferror-limit=10", *_AS_IT_STANDS, *_FAST),
+)
+"""For files of a program that are C."""
 _WITH_DEVICE_NAMES = "-DGRADER_WHOLE"
 # What of CUDA's own headers these would want and is not here: half precision beside them, and marks for profilers.
 _LIBRARY_FLAGS = (

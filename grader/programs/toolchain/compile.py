@@ -111,6 +111,9 @@ _LAUNCH_SYMBOLS = (
 )
 # What it calls in their place, one name a file, in a program whose device code is linked.
 _OF_LINKED = re.compile(rb"__cudaRegisterLinkedBinary\w+")
+_INCLUDE = re.compile(r"""^[ \t]*#[ \t]*include[ \t]*[<"](?P<name>[^<>"\n]+)[>"]""", re.M)
+# Headers of ours that no compiler of C takes: CUDA's, its libraries' and its samples', threads.
+_CPP_HEADER = re.compile(r"(?:.*/)?(?:cu\w*|nv\w*|helper_\w+|driver_types|vector_\w+|device_\w+|book|wb|pthread|windows)\.h$")
 _MISSING = re.compile(r"use of undeclared identifier|expected expression|expected ';'|expected '\}'")
 # Without a file before it: no text of a program stands at the beginning of a line.
 _NO_MEMORY = re.compile(r"^LLVM ERROR: out of memory", re.M)
@@ -313,8 +316,13 @@ def compile_file(
     first: the headers that were read in advance.  more: flags, which come before the compilation's own.
     """
     folder, library, half = compilation.folder, compilation.library, compilation.half
+    in_c = [unit for unit in compilation.units if _is_in_c(folder / "src", unit)]
+    if name in in_c:
+        return _run(_c_command(compilation, name, output), compilation, name, ())
     command = [str(zig.executable()), "clang", "-o", str(folder / "out" / output), *half.flags]
     command += ["-include-pch", str(first), *more, *compilation.options]
+    if in_c and name == next(unit for unit in compilation.units if unit not in in_c):
+        command += ["-include", str(advance.INCLUDE / "grader_c_names.h")]
     if Path(name).suffix == ".cu" and not half.folders:
         # nvcc hands other files to the host's compiler; the library would take us for it.
         command += ["-D__CUDACC__", "-D__NVCC__"]
@@ -333,9 +341,42 @@ def compile_file(
     if not half.folders:
         # A library's templates take steps that nobody has counted.
         command += [f"-fconstexpr-steps={steps_of_one(_texts(folder / 'src'), CLANG_STEPS)}"]
+    return _run(command, compilation, name, (first, first.with_suffix(".h"), *half.folders))
+
+
+def _is_in_c(src: Path, name: str) -> bool:
+    """Whether a file is C to the host's compiler, as nvcc hands it over, and has no part in CUDA's C++."""
+    if Path(name).suffix != ".c":
+        return False
+    pending, seen = [src / name], set[Path]()
+    while pending:
+        path = pending.pop()
+        if path in seen or not path.is_file():
+            continue
+        seen.add(path)
+        for include in _INCLUDE.finditer(path.read_text("utf-8")):
+            if _CPP_HEADER.match(include["name"]):
+                return False
+            pending += [path.parent / include["name"], src / include["name"]]
+    return True
+
+
+def _c_command(compilation: Compilation, name: str, output: str) -> list[str]:
+    folder = compilation.folder
+    command = [str(zig.executable()), "clang", "-c", "-o", str(folder / "out" / output), *advance.C_FLAGS]
+    command += [option for option in compilation.options if option.startswith("-D")]
+    command += ["-D__linux__=1", "-D__unix__=1", "-I", str(folder / "src"), "-isystem", str(advance.INCLUDE)]
+    command += zig.c_flags(compilation.library.overlay)
+    command += [f"-fmacro-prefix-map={folder}/src/=", "-fmacro-prefix-map=./-=-"]
+    return [*command, f"./{name}" if name.startswith("-") else name]
+
+
+def _run(command: Sequence[str], compilation: Compilation, name: str, read: Sequence[Path]) -> HostProgram:
+    """read: what the compiler may reach beside the program's own."""
+    folder, library, half = compilation.folder, compilation.library, compilation.half
     done = confined.run(
         command,
-        rights(folder, library) | {str(path): READ for path in (first, first.with_suffix(".h"), *half.folders)},
+        rights(folder, library) | {str(path): READ for path in read},
         folder / "src",
         cpu_seconds=confined.LIBRARY_CPU_SECONDS if half.folders else confined.CPU_SECONDS,
     )

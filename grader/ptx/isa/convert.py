@@ -159,7 +159,7 @@ def float_to_float(m: Modifiers, source: str, target: str) -> Compute:
                 value = np.maximum(value, 0.0) + 0.0
             result = narrowed(value)
             if not sat and not relu and "f64" in (source, target):
-                result = _keep_nan(result, value)
+                result = _keep_nan(result, value, target)
         if sat and target in ("f32", "f64"):
             result = saturate(result)
         if ftz and target == "f32":
@@ -171,12 +171,12 @@ def float_to_float(m: Modifiers, source: str, target: str) -> Compute:
     return compute
 
 
-def _keep_nan(result: Array, value: Array) -> Array:
+def _keep_nan(result: Array, value: Array, target: str) -> Array:
     """Keep sign and upper payload of NaNs to and from f64, made quiet; all other conversions lose them."""
     lanes = np.flatnonzero(np.isnan(value))
     if lanes.size:
         bits = value[lanes].view(np.uint64) | QUIET_64
-        dropped = 52 - (SIGNIFICANT_BITS[f"f{result.itemsize * 8}"] - 1)
+        dropped = 52 - (SIGNIFICANT_BITS[target] - 1)
         sign = bits >> np.uint64(63) << np.uint64(result.itemsize * 8 - 1)
         payload = bits << np.uint64(1) >> np.uint64(1 + dropped)
         width = result.itemsize * 8
@@ -208,6 +208,10 @@ def convert(m: Modifiers) -> Semantics:
     target = m.type()
     if target in ("f16x2", "bf16x2") and source == "f32":
         return pack_two(m, source, target)
+    if target in ("e4m3x2", "e5m2x2") and source == "f32":
+        from grader.ptx.isa.small_floats import from_floats
+
+        return from_floats(m, source, target)
     if target not in (*INTEGERS, *FLOATS):
         raise m.fail("unknown target type")
     if source in INTEGERS:

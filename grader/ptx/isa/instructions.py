@@ -184,6 +184,8 @@ DTYPES: dict[str, np.dtype[np.generic]] = {
     "bf16x2": np.dtype("u4"),
     "u16x2": np.dtype("u4"),
     "s16x2": np.dtype("u4"),
+    "e4m3x2": np.dtype("u2"),
+    "e5m2x2": np.dtype("u2"),
     "pred": np.dtype("?"),
 }
 """How a value of each PTX type is handed over; bf16 and the packed types travel as bit patterns."""
@@ -282,7 +284,7 @@ def plain(compute: Callable[..., Lanes], arity: int) -> Factory:
     return factory
 
 
-FAMILIES = ("integer", "logic", "floating", "convert")
+FAMILIES = ("integer", "logic", "floating", "convert", "small_floats")
 """Modules of this package with a `TABLE` of (opcode, type) → factory each; no key may occur in two."""
 
 

@@ -1,6 +1,7 @@
 // cuBLASLt: products by descriptors, every call with its place to be told of.
 #pragma once
 #include "cublas_api.h"
+#include "cuda_fp8.h"
 struct cublasLtContext;
 typedef cublasLtContext *cublasLtHandle_t;
 struct cublasLtMatmulDescOpaque_t;

@@ -5,6 +5,7 @@
 #include "cuda_runtime.h"
 #include "cuComplex.h"
 #include "cuda_fp16.h"
+#include "cuda_bf16.h"
 #include "library_types.h"
 #include <stdint.h>
 #define CUBLAS_VER_MAJOR 13

@@ -1,6 +1,7 @@
 // Names of tensor cores' fragments; what they do is device code.
 #pragma once
 #include "cuda_fp16.h"
+#include "cuda_bf16.h"
 namespace nvcuda {
 namespace wmma {
 struct matrix_a {};

@@ -1,5 +1,6 @@
 // What a process has used: all time is its own here, and nothing else is counted.
 #pragma once
+#include <string.h>
 #include <sys/time.h>
 #include <time.h>
 #define RUSAGE_SELF 0
@@ -14,12 +15,12 @@ struct rusage {
 };
 typedef unsigned long long rlim_t;
 struct rlimit { rlim_t rlim_cur, rlim_max; };
-inline int getrusage(int who, struct rusage *used) {
-    timespec t;
-    *used = {};
+static inline int getrusage(int who, struct rusage *used) {
+    struct timespec t;
+    memset(used, 0, sizeof *used);
     clock_gettime(CLOCK_MONOTONIC, &t);
     if (who != RUSAGE_CHILDREN) { used->ru_utime.tv_sec = t.tv_sec; used->ru_utime.tv_usec = t.tv_nsec / 1000; }
     return 0;
 }
-inline int getrlimit(int, struct rlimit *limit) { limit->rlim_cur = limit->rlim_max = RLIM_INFINITY; return 0; }
-inline int setrlimit(int, const struct rlimit *) { return 0; }
+static inline int getrlimit(int, struct rlimit *limit) { limit->rlim_cur = limit->rlim_max = RLIM_INFINITY; return 0; }
+static inline int setrlimit(int, const struct rlimit *) { return 0; }
