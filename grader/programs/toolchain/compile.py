@@ -113,7 +113,9 @@ _LAUNCH_SYMBOLS = (
 _OF_LINKED = re.compile(rb"__cudaRegisterLinkedBinary\w+")
 _INCLUDE = re.compile(r"""^[ \t]*#[ \t]*include[ \t]*[<"](?P<name>[^<>"\n]+)[>"]""", re.M)
 # Headers of ours that no compiler of C takes: CUDA's, its libraries' and its samples', threads.
-_CPP_HEADER = re.compile(r"(?:.*/)?(?:cu\w*|nv\w*|helper_\w+|driver_types|vector_\w+|device_\w+|book|wb|pthread|windows)\.h$")
+_CPP_HEADER = re.compile(
+    r"(?:.*/)?(?:cu\w*|nv\w*|helper_\w+|driver_types|vector_\w+|device_\w+|book|wb|pthread|windows)\.h$"
+)
 _MISSING = re.compile(r"use of undeclared identifier|expected expression|expected ';'|expected '\}'")
 # Without a file before it: no text of a program stands at the beginning of a line.
 _NO_MEMORY = re.compile(r"^LLVM ERROR: out of memory", re.M)

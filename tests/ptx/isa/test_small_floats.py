@@ -13,7 +13,9 @@ FORMATS = {"e4m3x2": (3, 7, 0x7E), "e5m2x2": (2, 15, 0x7B)}
 def value_of(bits: int, name: str) -> float:
     mantissa, bias, _largest = FORMATS[name]
     exponent, rest = bits >> mantissa, bits & (1 << mantissa) - 1
-    return math.ldexp(rest, 1 - bias - mantissa) if not exponent else math.ldexp(1 + rest / 2**mantissa, exponent - bias)
+    if not exponent:
+        return math.ldexp(rest, 1 - bias - mantissa)
+    return math.ldexp(1 + rest / 2**mantissa, exponent - bias)
 
 
 @pytest.mark.parametrize("name", FORMATS)
