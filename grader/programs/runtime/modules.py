@@ -33,8 +33,9 @@ _PIECE = 4096
 _END, _BUFFER, _SIZE = 0, 1, 2
 # What changes the code; the architecture is the device's, and includes are what the call hands over.
 _KEPT = re.compile(r"-D\w+(=.*)?|--?use_fast_math|--fmad=(true|false)|--?extra-device-vectorization")
+_LINKABLE = re.compile(r"-{1,2}(?:rdc|relocatable-device-code)=true|-{1,2}(?:dlto|dlink-time-opt)")
 _KNOWN = re.compile(
-    r"--?(std|gpu-architecture|arch|include-path|I|G|device-debug|lineinfo|generate-line-info|default-device|w|rdc"
+    r"--?(dlto|dlink-time-opt|std|gpu-architecture|arch|include-path|I|G|device-debug|lineinfo|generate-line-info|default-device|w|rdc"
     r"|relocatable-device-code|maxrregcount|ftz|prec-div|prec-sqrt|minimal|restrict|D|define-macro|diag-.*|pch.*|dopt"
     r"|Xptxas|ptxas-options|device-as-default-execution-space)\b.*"
 )
@@ -124,6 +125,8 @@ def compile_program(state: State, place: Place, program: int, count: int, option
             source.log = f"nvrtc: error: unrecognized option {option} found\n"
             raise Refused(_INVALID_OPTION)
     kept = tuple(option for option in given if _KEPT.fullmatch(option))
+    if any(map(_LINKABLE.fullmatch, given)):
+        kept += ("--relocatable-device-code=true",)
     state.meter.spend(COMPILE_INSTRUCTIONS)
     code = state.compile_unit(Wanted(-1, tuple(source.names), sources=tuple(source.sources), options=kept))
     source.ptx, source.log, source.entries = code.ptx, code.log or code.reason, dict(code.entries)

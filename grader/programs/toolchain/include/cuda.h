@@ -216,15 +216,21 @@ GRADER_DRIVER(cuLaunchKernel, CUfunction function, unsigned gx, unsigned gy, uns
 #undef GRADER_DRIVER
 // What the compiler of a module is asked for besides is of no use here: it is read as it is.
 inline CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned, CUjit_option *, void **, GRADER_PLACE) { return cuModuleLoadData(module, image, GRADER_HERE); }
-inline CUresult cuModuleLoad(CUmodule *module, const char *path, GRADER_PLACE) {
+inline char *grader_file(const char *path, size_t *size) {
     FILE *file = fopen(path, "rb");
-    if (!file) return CUDA_ERROR_FILE_NOT_FOUND;
+    if (!file) return nullptr;
     fseek(file, 0, SEEK_END);
-    long size = ftell(file);
+    *size = ftell(file);
     rewind(file);
-    char *image = (char *)malloc(size + 1);
-    image[fread(image, 1, size, file)] = 0;
+    char *image = (char *)malloc(*size + 1);
+    image[fread(image, 1, *size, file)] = 0;
     fclose(file);
+    return image;
+}
+inline CUresult cuModuleLoad(CUmodule *module, const char *path, GRADER_PLACE) {
+    size_t size;
+    char *image = grader_file(path, &size);
+    if (!image) return CUDA_ERROR_FILE_NOT_FOUND;
     CUresult result = cuModuleLoadData(module, image, GRADER_HERE);
     free(image);
     return result;
@@ -468,4 +474,5 @@ inline CUresult cuGetErrorString(CUresult result, const char **text) { *text = c
 #define GRADER_ALSO(name) template <class... P> inline auto name##_v2(P... p) { return name(p...); }
 GRADER_ALSO(cuMemAlloc) GRADER_ALSO(cuMemFree) GRADER_ALSO(cuMemcpyHtoD) GRADER_ALSO(cuMemcpyDtoH) GRADER_ALSO(cuCtxCreate) GRADER_ALSO(cuCtxDestroy)
 #undef GRADER_ALSO
+#include "grader_linking.h"
 #include "grader_virtual_memory.h"

@@ -25,6 +25,8 @@ GRADER_RTC(nvrtcGetLoweredName, nvrtcProgram program, const char *expression, co
 // There is no machine code here: what a module is loaded from is PTX.
 inline nvrtcResult nvrtcGetCUBINSize(nvrtcProgram program, size_t *size, GRADER_PLACE) { return nvrtcGetPTXSize(program, size, GRADER_HERE); }
 inline nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char *image, GRADER_PLACE) { return nvrtcGetPTX(program, image, GRADER_HERE); }
+inline nvrtcResult nvrtcGetLTOIRSize(nvrtcProgram program, size_t *size, GRADER_PLACE) { return nvrtcGetPTXSize(program, size, GRADER_HERE); }
+inline nvrtcResult nvrtcGetLTOIR(nvrtcProgram program, char *image, GRADER_PLACE) { return nvrtcGetPTX(program, image, GRADER_HERE); }
 inline nvrtcResult nvrtcVersion(int *major, int *minor) { *major = 13; *minor = 0; return NVRTC_SUCCESS; }
 inline const char *nvrtcGetErrorString(nvrtcResult result) {
     static const char *names[] = {"NVRTC_SUCCESS", "NVRTC_ERROR_OUT_OF_MEMORY", "NVRTC_ERROR_PROGRAM_CREATION_FAILURE", "NVRTC_ERROR_INVALID_INPUT", "NVRTC_ERROR_INVALID_PROGRAM", "NVRTC_ERROR_INVALID_OPTION", "NVRTC_ERROR_COMPILATION", "NVRTC_ERROR_BUILTIN_OPERATION_FAILURE", "NVRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION", "NVRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION", "NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID", "NVRTC_ERROR_INTERNAL_ERROR"};
