@@ -40,6 +40,26 @@ _RELOCATABLE = ("--relocatable-device-code=true",)
 _OF_DEVICE_RUNTIME = re.compile(r'device-side kernel launch|identifier "cuda[A-Z]\w*" is undefined')
 
 
+# Headers of libraries bring these, and are no device code themselves.
+_SHORT_FLOATS = {"cuda_fp16.h": r"(?:__)?half2?|__nv_half2?", "cuda_bf16.h": r"(?:__)?nv_bfloat162?"}
+
+
+def _with_short_floats(sources: Mapping[str, str]) -> Mapping[str, str]:
+    """Sources, the first of which includes the headers of the 16-bit numbers that they use and none of them includes."""
+    whole = "\n".join(sources.values())
+    missing = [
+        name
+        for name, types in _SHORT_FLOATS.items()
+        if not re.search(r"#\s*include\s*[<\"](?:cuda_(?:fp16|bf16|fp8|fp4)|mma)\.h", whole)
+        and re.search(rf"(?<![\w$])(?:{types})(?![\w$])", whole)
+    ]
+    if not missing:
+        return sources
+    first, *_others = sources
+    lines = "".join(f"#include <{name}>\n" for name in missing)
+    return {**sources, first: f"{lines}#line 1\n{sources[first]}"}
+
+
 class DeviceCompiler:
     """PTX of a program's files; each is compiled once, in a thread beside whatever goes on, and again for templates.
 
@@ -103,7 +123,7 @@ class DeviceCompiler:
             *self._program.macro_options,
             *(_RELOCATABLE if unit in self._launching or self._program.is_linked else ()),
         )
-        sources = self._program.device[self._program.units[unit]]
+        sources = _with_short_floats(self._program.device[self._program.units[unit]])
         compile_for = partial(self.compiler.compile, sources, list(names), options=options)
         return for_oldest(compile_for, architecture or self._nvrtc_architecture)
 

@@ -30,11 +30,8 @@ MAX_KEPT_BYTES = 512 << 20
 TRIES = 6
 """A kernel that so many times in a row found memory as at none of its launches is looked at no more."""
 INSTRUCTIONS_PER_BYTE = 0.5
-"""Looking at a byte must be little beside running the launch."""
-CHEAP_PER_BYTE = 0.1
-CHEAP_LAUNCHES, CHEAP_TRIES = 4, 2
-"""Kernels that take no longer than a look at memory are looked at all the same, less often, once they were launched so
-many times: what is known once costs nothing from then on, as nothing has changed but what was put there."""
+"""Looking at a byte must be little beside running the launch, or all launches since the last look: what is known once
+costs nothing from then on, as nothing has changed but what was put there.  Each look in vain doubles what must have run."""
 COPIED_PER_INSTRUCTION = 0.25
 """Bytes that are copied before first launches of kernels, of which nobody knows what they will take, for each
 instruction that kernels have taken so far."""
@@ -91,9 +88,13 @@ class _First:
 
 @dataclass(slots=True)
 class _Kernel:
-    """Counts of launches of one kernel with the same arguments."""
+    """Counts of launches of one kernel with the same arguments.
+
+    instructions, since: of the last one that was executed; of all since memory was looked at.
+    """
 
     instructions: int = 0
+    since: int = 0
     launches: int = 0
     misses: int = 0
 
@@ -101,8 +102,7 @@ class _Kernel:
         """Whether so many bytes of memory are to be looked at before the next launch."""
         if self.instructions >= size * INSTRUCTIONS_PER_BYTE:
             return self.misses < TRIES
-        is_often = self.launches >= CHEAP_LAUNCHES and self.misses < CHEAP_TRIES
-        return is_often and self.instructions >= size * CHEAP_PER_BYTE
+        return self.since >= size * INSTRUCTIONS_PER_BYTE * 2**self.misses
 
 
 class Repeats:
@@ -137,9 +137,11 @@ class Repeats:
             return self._execute(kernel, execute)
         if kernel.launches == 1:
             return self._run_first(kernel, key, arrays, size, execute)
-        if not kernel.is_worth_a_look(size):
+        is_worth = kernel.is_worth_a_look(size)
+        if not is_worth and any(array.digest is None for array in arrays):
             return self._execute(kernel, execute)
-        self._look_at_first(key)
+        if is_worth:
+            self._look_at_first(key)
         digests = tuple(self._digest(array) for array in arrays)
         left = self._find(key, digests, arrays)
         if left is not None:
@@ -147,7 +149,10 @@ class Repeats:
             for number, kept in left.changed.items():
                 _put(arrays[number], kept)
             return left.outcome
+        if not is_worth:
+            return self._execute(kernel, execute)
         kernel.misses += 1
+        kernel.since = 0
         outcome = self._execute(kernel, execute)
         if outcome.status == "ran" and len(self._arrays()) == len(arrays):
             changed = {n: array for n, array in enumerate(arrays) if digests[n] != self._digest(array)}
@@ -191,6 +196,7 @@ class Repeats:
     def _execute(self, kept: _Kernel, execute: Callable[[], Outcome]) -> Outcome:
         outcome = execute()
         kept.instructions = outcome.charged
+        kept.since += outcome.charged
         self._executed += outcome.charged
         for array in self._arrays():
             array.digest = None

@@ -1,13 +1,19 @@
 """Pairs of 8-bit numbers against the format's definition: of all its numbers the nearest one, of two the even one."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
-from grader.ptx.isa.instructions import lookup
+from grader.ptx.isa.instructions import Array, lookup
 
 FORMATS = {"e4m3x2": (3, 7, 0x7E), "e5m2x2": (2, 15, 0x7B)}
+
+
+def converted(modifiers: tuple[str, ...], *operands: Any) -> Array:
+    """What `cvt` with these modifiers makes of its operands."""
+    return np.asarray(lookup("cvt", modifiers).compute(*operands)).astype(np.uint32)
 
 
 def value_of(bits: int, name: str) -> float:
@@ -27,8 +33,7 @@ def test_a_float_becomes_the_nearest_number(name: str) -> None:
     distance = np.abs(values[:, None] - np.minimum(asked, values[-1])[None, :])
     is_nearest = distance == distance.min(axis=0)
     expected = [next((b for b in np.flatnonzero(column) if b % 2 == 0), np.argmax(column)) for column in is_nearest.T]
-    compute = lookup("cvt", ("rn", "satfinite", name, "f32")).compute
-    pairs = np.asarray(compute(-asked.astype(np.float32), asked.astype(np.float32)))
+    pairs = converted(("rn", "satfinite", name, "f32"), -asked.astype(np.float32), asked.astype(np.float32))
     assert list(pairs & 0xFF) == expected
     assert list(pairs >> 8) == [bits | 0x80 for bits in expected]
 
@@ -37,10 +42,10 @@ def test_a_float_becomes_the_nearest_number(name: str) -> None:
 def test_every_number_survives_the_way_to_half_and_back(name: str) -> None:
     _mantissa, _bias, largest = FORMATS[name]
     bits = np.array([sign | size for sign in (0, 0x80) for size in range(largest + 1)], np.uint16)
-    there = np.asarray(lookup("cvt", ("rn", "f16x2", name)).compute(bits | bits[::-1] << np.uint16(8)))
+    there = converted(("rn", "f16x2", name), bits | bits[::-1] << np.uint16(8))
     halves = (there & 0xFFFF).astype(np.uint16).view(np.float16)
     assert list(halves) == [(-1 if b & 0x80 else 1) * value_of(int(b) & 0x7F, name) for b in bits]
-    back = np.asarray(lookup("cvt", ("rn", "satfinite", name, "f16x2")).compute(there))
+    back = converted(("rn", "satfinite", name, "f16x2"), there)
     assert list(back & 0xFF) == list(bits)
     assert list(back >> 8) == list(bits[::-1])
 
@@ -48,7 +53,7 @@ def test_every_number_survives_the_way_to_half_and_back(name: str) -> None:
 def test_what_is_no_number() -> None:
     nan = np.array([math.nan], np.float32)
     for name in FORMATS:
-        assert np.asarray(lookup("cvt", ("rn", "satfinite", name, "f32")).compute(nan, nan)) == 0x7F7F
+        assert converted(("rn", "satfinite", name, "f32"), nan, nan) == 0x7F7F
     infinite = np.array([0xFC7C], np.uint16)
-    assert np.asarray(lookup("cvt", ("rn", "f16x2", "e5m2x2")).compute(infinite)) == 0xFC007C00
-    assert np.asarray(lookup("cvt", ("rn", "relu", "f16x2", "e5m2x2")).compute(infinite)) == 0x00007C00
+    assert converted(("rn", "f16x2", "e5m2x2"), infinite) == 0xFC007C00
+    assert converted(("rn", "relu", "f16x2", "e5m2x2"), infinite) == 0x00007C00
