@@ -45,7 +45,7 @@ _SHORT_FLOATS = {"cuda_fp16.h": r"(?:__)?half2?|__nv_half2?", "cuda_bf16.h": r"(
 
 
 def _with_short_floats(sources: Mapping[str, str]) -> Mapping[str, str]:
-    """Sources, the first of which includes the headers of the 16-bit numbers that they use and none of them includes."""
+    """Sources, the first of which includes the headers of those 16-bit numbers that they use and include none of."""
     whole = "\n".join(sources.values())
     missing = [
         name

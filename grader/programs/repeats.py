@@ -31,7 +31,8 @@ TRIES = 6
 """A kernel that so many times in a row found memory as at none of its launches is looked at no more."""
 INSTRUCTIONS_PER_BYTE = 0.5
 """Looking at a byte must be little beside running the launch, or all launches since the last look: what is known once
-costs nothing from then on, as nothing has changed but what was put there.  Each look in vain doubles what must have run."""
+costs nothing from then on, as nothing has changed but what was put there.  Each look in vain doubles what must have
+run."""
 COPIED_PER_INSTRUCTION = 0.25
 """Bytes that are copied before first launches of kernels, of which nobody knows what they will take, for each
 instruction that kernels have taken so far."""
