@@ -103,7 +103,7 @@ class _Kernel:
         """Whether so many bytes of memory are to be looked at before the next launch."""
         if self.instructions >= size * INSTRUCTIONS_PER_BYTE:
             return self.misses < TRIES
-        return self.since >= size * INSTRUCTIONS_PER_BYTE * 2**self.misses
+        return self.since >= size * INSTRUCTIONS_PER_BYTE * (1 << self.misses)
 
 
 class Repeats:
