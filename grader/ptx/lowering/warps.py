@@ -384,12 +384,11 @@ def _product(code: Code, instruction: Instruction, parts: Sequence[warp.Fragment
 def _ldmatrix(code: Code, instruction: Instruction) -> Step:
     """Matrices of 8 × 8 elements of 16 bits: eight lanes each say where a matrix's rows of 16 bytes lie."""
     words = [m for m in instruction.modifiers if m not in ("shared", "shared::cta")]
-    if words[3:4] == ["m8n8"]:
-        # The assembler takes them in either order.
-        words[2:4] = words[3], words[2]
-    count = {"x1": 1, "x2": 2, "x4": 4}.get(words[3] if len(words) > 3 else "", 0)
-    transposed = words[4:5] == ["trans"]
-    if words != ["sync", "aligned", "m8n8", f"x{count}", *["trans"] * transposed, "b16"]:
+    # The assembler takes the shape, the number and what turns them in any order.
+    what = sorted(words[2:-1])
+    transposed = "trans" in what
+    count = next((count for count in (1, 2, 4) if what == sorted(["m8n8", f"x{count}", *["trans"] * transposed])), 0)
+    if not count or [*words[:2], words[-1]] != ["sync", "aligned", "b16"]:
         raise UnsupportedInstruction(instruction.text)
     target, where = instruction.operands
     targets = _registers(target)
