@@ -27,6 +27,7 @@ from grader.programs.toolchain.compile import (
     compile_file,
     has_device_lambdas,
     headers_in_advance,
+    is_cpp20,
     too_long,
     uses_thrust,
     written,
@@ -122,6 +123,7 @@ class DeviceCompiler:
         options = (
             *self._program.macro_options,
             *(_RELOCATABLE if unit in self._launching or self._program.is_linked else ()),
+            *(("--std=c++20",) if is_cpp20(self._program.whole) else ()),
         )
         sources = _with_short_floats(self._program.device[self._program.units[unit]])
         compile_for = partial(self.compiler.compile, sources, list(names), options=options)
@@ -299,6 +301,7 @@ def compile_device(
         return DevicePtx("", reason="beyond")
     half = device_half(architecture, thrust_folder() if uses_thrust(files) else None)
     half = half.linkable() if is_linked else half
+    half = half.as_cpp20() if is_cpp20(files) else half
     headers = headers_in_advance(files)
     with written(files) as folder:
         more = [f"-fdebug-prefix-map={folder}/src/=", f"-fdebug-prefix-map={folder}/src=."]

@@ -112,6 +112,10 @@ class Half:
         """The same for files whose device code is linked: each may use what another defines."""
         return Half((*self.flags, *_LINKABLE), self.folders)
 
+    def as_cpp20(self) -> Half:
+        """The same for files that are C++20."""
+        return Half(tuple("-std=gnu++20" if flag == "-std=gnu++17" else flag for flag in self.flags), self.folders)
+
     @property
     def is_linkable(self) -> bool:
         """Whether it is for such files."""

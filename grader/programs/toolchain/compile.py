@@ -116,6 +116,12 @@ _INCLUDE = re.compile(r"""^[ \t]*#[ \t]*include[ \t]*[<"](?P<name>[^<>"\n]+)[>"]
 _CPP_HEADER = re.compile(
     r"(?:.*/)?(?:cu\w*|nv\w*|helper_\w+|driver_types|vector_\w+|device_\w+|book|wb|pthread|windows)\.h$"
 )
+_CPP20 = re.compile(
+    r"^[ \t]*#[ \t]*include[ \t]*<(?:concepts|span|ranges|numbers|bit|format|source_location|compare|coroutine)>"
+    r"|\b(?:template\s*<\s*std::\w+\s+\w+|concept\s+\w+\s*=|consteval\s|constinit\s|co_(?:await|yield|return)\b|<=>)"
+    r"|\bstd::(?:span|numbers|ranges|views|bit_cast|integral|floating_point|same_as|remove_cvref_t|type_identity_t?)\b",
+    re.M,
+)
 _MISSING = re.compile(r"use of undeclared identifier|expected expression|expected ';'|expected '\}'")
 # Without a file before it: no text of a program stands at the beginning of a line.
 _NO_MEMORY = re.compile(r"^LLVM ERROR: out of memory", re.M)
@@ -198,9 +204,12 @@ def compile_program(
         if uses_thrust(files):
             half = advance.host_half(architecture, advance.thrust_folder())
             half = half.linkable() if is_linked else half
+        is_plain = half is plain
+        if is_cpp20(files):
+            half, with_names = half.as_cpp20(), with_names.as_cpp20()
         compilation = Compilation(units, folder, library, half, options)
         parts = _compile_with(compilation, files)
-        if half is plain and any(_OF_DEVICE.search(d.text) for part in parts for d in part.diagnostics):
+        if is_plain and any(_OF_DEVICE.search(d.text) for part in parts for d in part.diagnostics):
             again = _compile_with(replace(compilation, half=with_names), files)
             parts = parts if any(part.reason for part in again) else again
         unused = frozenset(place for part in parts for place in part.unused_results)
@@ -210,6 +219,11 @@ def compile_program(
             return HostProgram(b"", diagnostics, unused, bad[0].reason)
         linked = _link(len(units), folder, library)
         return HostProgram(linked.module, linked.diagnostics, unused, linked.reason)
+
+
+def is_cpp20(files: Mapping[str, str]) -> bool:
+    """Whether a program uses what C++17 does not have, as one does that nvcc is given `-std=c++20` for."""
+    return any(_CPP20.search(text) for text in files.values())
 
 
 def has_device_lambdas(files: Mapping[str, str]) -> bool:
