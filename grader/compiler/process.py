@@ -1,14 +1,8 @@
-"""Compiling students' files in a process of their own: confined, limited, killed when it takes too long; and programs
-that were compiled before, kept.
-
-What is kept lies in the user's cache, each program under a hash of all that its machine code follows from.
-"""
+"""Compiling students' files in a process of their own: confined, limited, killed when it takes too long."""
 
 from __future__ import annotations
 
 import contextlib
-import functools
-import hashlib
 import json
 import os
 import re
@@ -21,8 +15,6 @@ from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
-
-import msgspec
 
 from grader.compiler.diagnostics import Diagnostic
 from grader.compiler.expansion import MAX_TOKENS, NVRTC_STEPS, steps_of_one, too_many_tokens
@@ -50,7 +42,6 @@ from grader.compiler.result import (
 )
 from grader.compiler.worker import header_folders
 from grader.errors import InternalError
-from grader.files import user_cache, write_atomically
 from grader.message import Message, msg
 from grader.processes import limits
 from grader.processes.channel import DeadlinePassed, PeerGone
@@ -374,73 +365,3 @@ def _unusable(answer: Unusable | Compiled) -> Message:
         return msg("compiler.no_headers", reason=reason)
     short = limits.shortage()
     return msg("compiler.short", limits=short, reason=reason) if short else msg("compiler.unusable", reason=reason)
-
-
-MAX_KEPT = 500
-"""Programs; each is some ten kilobytes."""
-
-
-class KeptCompiler:
-    """Compiles for a GPU what is not a student's, and never sees a student's file.
-
-    The process that does it is started at once.  What does not compile is not kept.
-    """
-
-    def __init__(self, folder: Path | None = None) -> None:
-        """folder: where programs are kept; None for `compiled` in the user's cache."""
-        self._folder = folder if folder is not None else user_cache() / "compiled"
-        self._process = CompilerProcess()
-
-    def close(self) -> None:
-        """End the process."""
-        self._process.close()
-
-    def nvrtc_version(self) -> str:
-        """NVRTC's version, "13.5".
-
-        Raises
-        ------
-        InternalError : NVRTC cannot be loaded.
-        """
-        return self._process.nvrtc_version()
-
-    def compile(
-        self, sources: Mapping[str, str], names: Sequence[str], architecture: str, *, options: Sequence[str] = ()
-    ) -> CompileResult:
-        """As `CompilerProcess.compile`.
-
-        Raises
-        ------
-        InternalError : NVRTC cannot be loaded, or does not know `architecture`.
-        """
-        place = self._folder / f"{self._key(sources, [*names, *options], architecture)}.msgpack"
-        with contextlib.suppress(OSError, msgspec.MsgspecError):
-            return msgspec.msgpack.decode(place.read_bytes(), type=CompileResult)
-        result = self._process.compile(sources, names, architecture, options=options)
-        if result.ok:
-            # Where it cannot be kept it is compiled the next time.
-            with contextlib.suppress(OSError):
-                self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-                write_atomically(place, msgspec.msgpack.encode(result))
-                self._drop_oldest()
-        return result
-
-    def _key(self, sources: Mapping[str, str], names: Sequence[str], architecture: str) -> str:
-        parts = list(sources.items()), list(names), architecture, self.nvrtc_version()
-        toolkits = sorted(map(str, header_folders(os.environ, sys.path)))
-        return hashlib.sha256(repr((_own_code(), parts, toolkits)).encode()).hexdigest()[:40]
-
-    def _drop_oldest(self) -> None:
-        kept = list(self._folder.glob("*.msgpack"))
-        if len(kept) > MAX_KEPT:
-            for path in sorted(kept, key=lambda path: path.stat().st_mtime)[: MAX_KEPT // 4]:
-                path.unlink(missing_ok=True)
-
-
-@functools.cache
-def _own_code() -> str:
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*")):
-        if path.suffix != ".pyc" and path.is_file():
-            digest.update(path.read_bytes())
-    return digest.hexdigest()

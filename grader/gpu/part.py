@@ -53,17 +53,21 @@ from grader.timing.sampling import BUDGET_US, WARM_UP_MS, series_plan
 from grader.timing.summary import Store, folder, key_of, reference, size_key, student, timings
 
 if TYPE_CHECKING:
-    from grader.compiler.process import CompilerProcess, KeptCompiler
+    from grader.compiler.process import CompilerProcess
+    from grader.compiler.several import KeptCompiler
 
 
 class Gpu:
-    """A GPU process and a `compiler` for the lab's own kernels, both started at once; closed as a context manager."""
+    """A GPU process and a `compiler` for the lab's own kernels, both started at once; closed as a context manager.
 
-    def __init__(self) -> None:
-        from grader.compiler.process import KeptCompiler
+    at_once: programs of the lab's that may be compiled at the same time.
+    """
+
+    def __init__(self, at_once: int = 1) -> None:
+        from grader.compiler.several import KeptCompiler
 
         self._process = GpuProcess()
-        self.compiler: KeptCompiler = KeptCompiler()
+        self.compiler: KeptCompiler = KeptCompiler(at_once=at_once)
         self._session: GpuSession | None = None
         self._oracle: Oracle | None = None
         self.measurement: Measurement | None = None

@@ -41,19 +41,23 @@ class EmulatorSweeps:
 
     oracle: the lab's.  compiler: compiles changed programs, in a process of its own while others run here.
     kept: points of the lab's own kernels by sweep and variant, from an earlier run; those that lack are added.
+    at_once: programs that it may be given at the same time.
     """
 
-    def __init__(self, lab: Lab, oracle: Oracle, compiler: Compiler, kept: KeptPoints | None = None) -> None:
+    def __init__(
+        self, lab: Lab, oracle: Oracle, compiler: Compiler, kept: KeptPoints | None = None, at_once: int = 1
+    ) -> None:
         self._lab = lab
         self._oracle = oracle
         self._compiler = compiler
+        self._at_once = at_once
         self._kept = kept if kept is not None else {}
         self._runs: dict[tuple[object, ...], Run] = {}
         self._endless: Counter[tuple[str, str]] = Counter()
 
     def run(self, targets: Sequence[Target], left_out: Mapping[str, Message]) -> list[SweepRecord]:
         """All of the lab's sweeps for some kernels; `left_out`: variants that are not swept, and why."""
-        pool = ThreadPoolExecutor(1)
+        pool = ThreadPoolExecutor(self._at_once)
         try:
             programs = ProgramStore(self._compiler, ARCHITECTURE, pool)
 

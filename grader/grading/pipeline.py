@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -80,7 +81,7 @@ def grade(
     command : the command line that repeats this grading, kept in the result.
     listeners : told of it while it goes on.
     warm : what earlier gradings of this student's files have left; None: all is done anew.
-    processes : that may follow launches for predictions at once.
+    processes : that may be at work at once beside this one: compilers, and what follows launches for predictions.
 
     Raises
     ------
@@ -96,7 +97,7 @@ def grade(
 
     # The processes warm up while this one imports the parser and reads the submission.
     with ExitStack() as stack:
-        gpu = _start_gpu(stack, backend) if not lab.makes_launches else None
+        gpu = _start_gpu(stack, backend, processes) if not lab.makes_launches else None
         compiler = warm.compiler if warm is not None else stack.enter_context(CompilerProcess())
         from grader.grading.reading import Reading
         from grader.lab.expected import Oracle
@@ -176,7 +177,7 @@ def _beyond_marks(
     predictions: _Predictions,
 ) -> Result:
     """Add what no mark depends on to the result of kernels: a warp's steps, predicted times, sweeps, changes."""
-    from grader.grading.sweeps import original_of
+    from grader.grading.sweeps import original_of, sweep
     from grader.launching.trial import with_warp_steps
 
     lab, options, reading, compiler = grading.lab, grading.options, grading.reading, grading.compiler
@@ -190,13 +191,12 @@ def _beyond_marks(
     # Another way through the stages, for every changed program.
     original = original_of(lab, reading.submitted, submission)
     if lab.sweeps:
-        from grader.grading.sweeps import sweep
+        from grader.compiler.several import Compilers, at_once
+        from grader.grading.predictions import swept
 
-        sweeps = sweep(lab, original, by_variant, grading.oracle, compiler, gpu, options.remeasure)
-        if processor is not None:
-            from grader.grading.predictions import with_predictions
-
-            sweeps = with_predictions(sweeps, lab, original, by_variant, processor, compiler, grading.processes)
+        with Compilers(compiler, at_once(grading.processes)) as compilers:
+            run = partial(sweep, lab, original, by_variant, grading.oracle, compilers, gpu, options.remeasure)
+            sweeps = swept(run, lab, original, by_variant, processor, compilers, grading.processes)
         result = structs.replace(result, sweeps=sweeps)
         grading.tell_swept(result)
     if options.repairs and lab.repairs != "off":
@@ -350,7 +350,7 @@ def _result(lab: Lab, submission: Submission, by_variant: Mapping[str, Evidence]
     return told(result)
 
 
-def _start_gpu(stack: ExitStack, backend: str) -> Gpu | None:
+def _start_gpu(stack: ExitStack, backend: str, processes: int) -> Gpu | None:
     """The GPU, on its way to being open; None where none is asked for or none can be there.
 
     Raises
@@ -359,9 +359,10 @@ def _start_gpu(stack: ExitStack, backend: str) -> Gpu | None:
     """
     if not _may_use_gpu(backend):
         return None
+    from grader.compiler.several import at_once
     from grader.gpu.part import Gpu
 
-    return stack.enter_context(Gpu())
+    return stack.enter_context(Gpu(at_once(processes)))
 
 
 def _function_gpu(backend: str, remeasure: bool) -> FunctionGpu | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -49,6 +49,7 @@ from grader.timing.summary import key_of
 
 if TYPE_CHECKING:
     from grader.compiler.process import CompilerProcess
+    from grader.compiler.several import Compilers
 
 OFF, AUTO = "off", "auto"
 DEFAULT = "t4"
@@ -177,23 +178,30 @@ MOST_STEPS = 8_000
 """PTX instructions of a point's block that is followed: there are many points."""
 
 
-def with_predictions(
-    records: Sequence[SweepRecord],
+def swept(
+    run: Callable[[], list[SweepRecord]],
     lab: Lab,
     original: Original,
     evidence: Mapping[str, Evidence],
-    processor: Processor,
-    compiler: CompilerProcess,
+    processor: Processor | None,
+    compilers: Compilers,
     processes: int = 1,
 ) -> list[SweepRecord]:
-    """Sweeps that were run, with predicted times of the student's kernels; over kinds of host memory there are none.
+    """Sweeps that `run` runs, with predicted times of the student's kernels, which are made meanwhile; over kinds of
+    host memory there are none.
 
-    evidence: by variant, tells which kernels are right.  processes: that may be at work at once.
+    evidence: by variant, tells which kernels are right.  processor: the device that is predicted for, None for none.
+    processes: that may be at work at once.
     """
+    if processor is None:
+        return run()
     targets = [target for target in targets_of(lab, original, evidence)[0] if target.of == "submission"]
     sweeps = {sweep.id: sweep for sweep in lab.sweeps if not sweep.host_memory}
-    with ThreadPoolExecutor(1) as thread:
-        stores = (ProgramStore(compiler, ARCHITECTURE, thread), ProgramStore(compiler, processor.architecture, thread))
+    with ThreadPoolExecutor(compilers.at_once) as compiling, ThreadPoolExecutor(1) as thread:
+        stores = (
+            ProgramStore(compilers, ARCHITECTURE, compiling),
+            ProgramStore(compilers, processor.architecture, compiling),
+        )
 
         def order(point: PreparedPoint) -> None:
             for store in stores:
@@ -203,15 +211,35 @@ def with_predictions(
             name: [point for line in planned(lab, sweep, targets, "gpu", order).values() for point in line]
             for name, sweep in sweeps.items()
         }
-        launches = {
-            (name, number): followed(point.kernel, point.place.sizes, processor, stores, MOST_STEPS)
-            for name, plan in plans.items()
-            for number, point in enumerate(plan)
-            if isinstance(point, PreparedPoint)
-        }
+        predicting = thread.submit(_predicted_points, lab, sweeps, plans, processor, stores, processes)
+        records = run()
+        points = predicting.result()
+    return [
+        structs.replace(record, predicted=points[record.id], predicted_device=processor.name)
+        if points.get(record.id)
+        else record
+        for record in records
+    ]
+
+
+def _predicted_points(
+    lab: Lab,
+    sweeps: Mapping[str, Sweep],
+    plans: Mapping[str, Sequence[PreparedPoint | SweepPoint]],
+    processor: Processor,
+    stores: tuple[ProgramStore, ProgramStore],
+    processes: int,
+) -> dict[str, list[SweepPoint]]:
+    """Return the points of each sweep with their predicted times."""
+    launches = {
+        (name, number): followed(point.kernel, point.place.sizes, processor, stores, MOST_STEPS)
+        for name, plan in plans.items()
+        for number, point in enumerate(plan)
+        if isinstance(point, PreparedPoint)
+    }
     following = {place: launch for place, launch in launches.items() if not isinstance(launch, Message)}
     predictions = dict(zip(following, predict_launches(list(following.values()), processes), strict=True))
-    points = {
+    return {
         name: [
             _point(lab, sweeps[name], p, predictions.get((name, number)), launches[name, number])
             if isinstance(p, PreparedPoint)
@@ -220,12 +248,6 @@ def with_predictions(
         ]
         for name, plan in plans.items()
     }
-    return [
-        structs.replace(record, predicted=points[record.id], predicted_device=processor.name)
-        if points.get(record.id)
-        else record
-        for record in records
-    ]
 
 
 def _point(

@@ -58,7 +58,7 @@ from grader.timing.sampling import Samples
 from grader.timing.summary import folder, key_of
 
 if TYPE_CHECKING:
-    from grader.compiler.process import CompilerProcess, KeptCompiler
+    from grader.compiler.several import Compilers, KeptCompiler
     from grader.gpu.part import Gpu
 
 
@@ -305,7 +305,7 @@ def sweep(
     original: Original,
     evidence: Mapping[str, Evidence],
     oracle: Oracle,
-    compiler: CompilerProcess,
+    compilers: Compilers,
     gpu: Gpu | None,
     remeasure: bool,
 ) -> list[SweepRecord]:
@@ -314,8 +314,8 @@ def sweep(
         from grader.gpu.session import GpuFault
 
         with suppress(GpuFault, lock.Busy):
-            return measure_time(lab, original, evidence, oracle, compiler, gpu, remeasure)
-    return count_work(lab, original, evidence, oracle, compiler, ARCHITECTURE)
+            return measure_time(lab, original, evidence, oracle, compilers, gpu, remeasure)
+    return count_work(lab, original, evidence, oracle, compilers, ARCHITECTURE)
 
 
 def original_of(lab: Lab, submitted: FoundSubmission, submission: Submission) -> Original:
@@ -341,15 +341,15 @@ def count_work(
     original: Original,
     evidence: Mapping[str, Evidence],
     oracle: Oracle,
-    compiler: CompilerProcess,
+    compilers: Compilers,
     architecture: str,
 ) -> list[SweepRecord]:
     """All of the lab's sweeps on the emulator; `evidence` by variant tells which kernels are right."""
 
     targets, left_out = targets_of(lab, original, evidence)
-    key = key_of({}, "", lab_files(lab), compiler.nvrtc_version(), architecture, "")
+    key = key_of({}, "", lab_files(lab), compilers.nvrtc_version(), architecture, "")
     cached = _known.setdefault(key, {})
-    return EmulatorSweeps(lab, oracle, compiler, cached).run(targets, left_out)
+    return EmulatorSweeps(lab, oracle, compilers, cached, compilers.at_once).run(targets, left_out)
 
 
 def measure_time(
@@ -357,7 +357,7 @@ def measure_time(
     original: Original,
     evidence: Mapping[str, Evidence],
     oracle: Oracle,
-    compiler: CompilerProcess,
+    compilers: Compilers,
     gpu: Gpu,
     remeasure: bool,
 ) -> list[SweepRecord]:
@@ -389,10 +389,10 @@ def measure_time(
     types = [target.kernel.dtypes for target in targets]
     own_types = {p.name: p.dtype for p in lab.parameters if p.is_array}
     # The lab's kernels are compiled in a process that never saw a student's file.
-    compilers: dict[Owner, CompilerProcess | KeptCompiler] = {"submission": compiler, "reference": gpu.compiler}
-    threads = {owner: ThreadPoolExecutor(1) for owner in compilers}
+    by_owner: dict[Owner, Compilers | KeptCompiler] = {"submission": compilers, "reference": gpu.compiler}
+    threads = {owner: ThreadPoolExecutor(those.at_once) for owner, those in by_owner.items()}
     try:
-        programs = {o: ProgramStore(c, device.architecture, threads[o]) for o, c in compilers.items()}
+        programs = {o: ProgramStore(c, device.architecture, threads[o]) for o, c in by_owner.items()}
         sweeps = GpuSweeps(lab, session, session.add, programs, pools(lab, oracle, [*types, own_types]))
         sweeps.plan(targets)
         with lock.exclusive(device.uuid):

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from grader.compiler.process import CompilerProcess, KeptCompiler
+from grader.compiler.process import CompilerProcess
 from grader.compiler.result import CompileResult
+from grader.compiler.several import KeptCompiler
 
 pytestmark = pytest.mark.started
 
