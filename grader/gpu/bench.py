@@ -84,7 +84,7 @@ def reference_request(lab: Lab, compiled: CompiledReference, sizes: Sizes) -> La
 
 
 def _plan(lab: Lab, variant: Variant, kernel: ReferenceKernel) -> LaunchPlan:
-    covers = lab.launch_of(variant).covers[: len(kernel.tile)]
+    covers = (kernel.covers or lab.launch_of(variant).covers)[: len(kernel.tile)]
     return LaunchPlan(kernel.block, kernel.tile, covers, exact=False)
 
 

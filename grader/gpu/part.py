@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -225,10 +226,13 @@ class Gpu:
             host_memory=_host_candidates(lab, candidates, values),
         )
         session.reopen()
-        with lock.exclusive(session.device.uuid):
-            session.forget()
-            measurement = measure_speed(session, order)
-        return replace_fields(measurement, cpu=cpu_times_of(lab, oracle, sizes, store))
+        # This process waits for the GPU's most of the time.
+        with ThreadPoolExecutor(1) as thread:
+            cpu = thread.submit(cpu_times_of, lab, oracle, sizes, store)
+            with lock.exclusive(session.device.uuid):
+                session.forget()
+                measurement = measure_speed(session, order)
+        return replace_fields(measurement, cpu=cpu.result())
 
     def gains(
         self, kernels: Sequence[BoundKernel], sizes: Sizes, oracle: Oracle, compiler: CompilerProcess

@@ -9,6 +9,7 @@ from __future__ import annotations
 import platform
 import tempfile
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -132,7 +133,7 @@ def grade(
         processor = device_for(options.predict, lab, environment.device)
         predicted: dict[str, PredictedTime | Message] = {}
         if processor is not None and decides_marks(lab):
-            predicted = _predict(lab, emulated, processor, compiler)
+            predicted = _predict(lab, emulated, processor, compiler, processes)
             by_variant = {name: replace(one, predicted=predicted.get(name)) for name, one in by_variant.items()}
         # Judge, and record.
         result = _result(lab, submission, by_variant, environment)
@@ -177,27 +178,29 @@ def _beyond_marks(
     predictions: _Predictions,
 ) -> Result:
     """Add what no mark depends on to the result of kernels: a warp's steps, predicted times, sweeps, changes."""
+    from grader.compiler.several import Compilers, at_once
+    from grader.grading.predictions import in_result, swept
     from grader.grading.sweeps import original_of, sweep
     from grader.launching.trial import with_warp_steps
 
     lab, options, reading, compiler = grading.lab, grading.options, grading.reading, grading.compiler
     submission, processor, predicted = emulated.submission, predictions.processor, predictions.by_variant
     result = with_warp_steps(result, emulated.trials, _graded_kernels(lab, submission, emulated.evidence))
-    if processor is not None:
-        from grader.grading.predictions import in_result
-
-        predicted = predicted or _predict(lab, emulated, processor, compiler)
-        result = in_result(result, predicted)
     # Another way through the stages, for every changed program.
     original = original_of(lab, reading.submitted, submission)
-    if lab.sweeps:
-        from grader.compiler.several import Compilers, at_once
-        from grader.grading.predictions import swept
-
-        with Compilers(compiler, at_once(grading.processes)) as compilers:
+    with Compilers(compiler, at_once(grading.processes)) as compilers, ThreadPoolExecutor(1) as thread:
+        # Predicted while sweeps run.
+        predicting = None
+        if processor is not None and not predicted:
+            predicting = thread.submit(_predict, lab, emulated, processor, compiler, grading.processes)
+        if lab.sweeps:
             run = partial(sweep, lab, original, by_variant, grading.oracle, compilers, gpu, options.remeasure)
-            sweeps = swept(run, lab, original, by_variant, processor, compilers, grading.processes)
-        result = structs.replace(result, sweeps=sweeps)
+            sweeps = swept(run, lab, original, by_variant, processor, compilers, thread, grading.processes)
+            result = structs.replace(result, sweeps=sweeps)
+        predicted = predicting.result() if predicting is not None else predicted
+    if processor is not None:
+        result = in_result(result, predicted)
+    if lab.sweeps:
         grading.tell_swept(result)
     if options.repairs and lab.repairs != "off":
         from grader.grading.advice import Changing, prediction_of, with_answers, with_changes
@@ -221,12 +224,12 @@ def _graded_kernels(lab: Lab, submission: Submission, by_variant: Mapping[str, E
 
 
 def _predict(
-    lab: Lab, emulated: _Emulated, processor: Processor, compiler: CompilerProcess
+    lab: Lab, emulated: _Emulated, processor: Processor, compiler: CompilerProcess, processes: int
 ) -> dict[str, PredictedTime | Message]:
     from grader.grading.predictions import predict_all
 
     kernels = _graded_kernels(lab, emulated.submission, emulated.evidence)
-    return predict_all(lab, kernels, emulated.evidence, processor, emulated.trials.programs, compiler)
+    return predict_all(lab, kernels, emulated.evidence, processor, emulated.trials.programs, compiler, processes)
 
 
 @dataclass(frozen=True, slots=True)

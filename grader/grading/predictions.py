@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import socket
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -40,7 +40,6 @@ from grader.timing.prediction import (
     figures,
     followed,
     not_followed,
-    predict_kernel,
     predict_launch,
     record_of,
     with_ratios,
@@ -92,27 +91,39 @@ def predict_all(
     processor: Processor,
     programs: ProgramStore,
     compiler: CompilerProcess,
+    processes: int = 1,
 ) -> dict[str, PredictedTime | Message]:
     """Predicted times by variant, or why there is none; variants whose results are wrong are left out.
 
-    kernels: as they were graded.  programs: compiled to PTX.
+    kernels: as they were graded.  programs: compiled to PTX.  processes: that may follow launches at once.
     """
     sizes = lab.timing.sizes[-1] if lab.timing is not None else lab.cases["emulator"].observe
     stores = stores_of(processor, programs, compiler)
-    predictions = {
-        name: _predicted(kernel, sizes, processor, stores)
-        for name, kernel in kernels.items()
-        if _is_right(evidence_of[name])
-    }
-    measures = {}
+    right = {name: kernel for name, kernel in kernels.items() if _is_right(evidence_of[name])}
+    beside: dict[str, tuple[str, str]] = {}
     for variant in lab.variants:
         against = next((s.settings.against for s in variant.checks if isinstance(s.settings, SpeedupSettings)), "")
-        if against and variant.name in predictions:
-            reference = _reference(lab, against, sizes, processor, stores, compiler)
-            if isinstance(reference, PredictedTime):
-                measures[variant.name] = against, reference
-    times = {name: time for name, time in predictions.items() if isinstance(time, PredictedTime)}
-    return predictions | with_ratios(times, lab.variants[0].name, measures, processor)
+        if against and variant.name in right:
+            what = f"{against} {sizes} {processor.architecture}"
+            beside[variant.name] = (
+                against,
+                key_of({}, what, lab_files(lab), compiler.nvrtc_version(), processor.name, ""),
+            )
+    own = {v.name: v for v in lab.variants}
+    unknown = {key: reference_target(lab, own[name]).kernel for name, key in beside.values() if key not in _known}
+    launches = {key: followed(kernel, sizes, processor, stores) for key, kernel in (right | unknown).items()}
+    following = {key: launch for key, launch in launches.items() if not isinstance(launch, Message)}
+    times = dict(zip(following, predict_launches(list(following.values()), processes, FEWEST_LONG), strict=True))
+    found = {key: _time_of(launch, times.get(key), sizes, processor) for key, launch in launches.items()}
+    _known.update({key: found[key] for key in unknown})
+    predictions = {name: found[name] for name in right}
+    measures = {
+        name: (against, reference)
+        for name, (against, key) in beside.items()
+        if isinstance(reference := _known[key], PredictedTime)
+    }
+    known = {name: time for name, time in predictions.items() if isinstance(time, PredictedTime)}
+    return predictions | with_ratios(known, lab.variants[0].name, measures, processor)
 
 
 def stores_of(
@@ -150,28 +161,12 @@ def _is_right(evidence: Evidence) -> bool:
     return bool(runs) and all(run.output_is_right for run in runs) and evidence.halo is None
 
 
-def _predicted(
-    kernel: BoundKernel, sizes: Sizes, processor: Processor, stores: tuple[ProgramStore, ProgramStore]
+def _time_of(
+    launch: FollowedLaunch | Message, prediction: Prediction | None, sizes: Sizes, processor: Processor
 ) -> PredictedTime | Message:
-    prediction = predict_kernel(kernel, sizes, processor, stores)
-    return prediction if isinstance(prediction, Message) else record_of(prediction, sizes, processor)
-
-
-def _reference(
-    lab: Lab,
-    against: str,
-    sizes: Sizes,
-    processor: Processor,
-    stores: tuple[ProgramStore, ProgramStore],
-    compiler: CompilerProcess,
-) -> PredictedTime | Message:
-    """Return the time of the lab's own kernel of a variant."""
-    what = f"{against} {sizes} {processor.architecture}"
-    key = key_of({}, what, lab_files(lab), compiler.nvrtc_version(), processor.name, "")
-    if key not in _known:
-        variant = next(v for v in lab.variants if v.name == against)
-        _known[key] = _predicted(reference_target(lab, variant).kernel, sizes, processor, stores)
-    return _known[key]
+    if isinstance(launch, Message):
+        return launch
+    return not_followed(launch) if prediction is None else record_of(prediction, sizes, processor)
 
 
 MOST_STEPS = 8_000
@@ -185,19 +180,20 @@ def swept(
     evidence: Mapping[str, Evidence],
     processor: Processor | None,
     compilers: Compilers,
+    thread: Executor,
     processes: int = 1,
 ) -> list[SweepRecord]:
     """Sweeps that `run` runs, with predicted times of the student's kernels, which are made meanwhile; over kinds of
     host memory there are none.
 
     evidence: by variant, tells which kernels are right.  processor: the device that is predicted for, None for none.
-    processes: that may be at work at once.
+    thread: of its own.  processes: that may be at work at once.
     """
     if processor is None:
         return run()
     targets = [target for target in targets_of(lab, original, evidence)[0] if target.of == "submission"]
     sweeps = {sweep.id: sweep for sweep in lab.sweeps if not sweep.host_memory}
-    with ThreadPoolExecutor(compilers.at_once) as compiling, ThreadPoolExecutor(1) as thread:
+    with ThreadPoolExecutor(compilers.at_once) as compiling:
         stores = (
             ProgramStore(compilers, ARCHITECTURE, compiling),
             ProgramStore(compilers, processor.architecture, compiling),
@@ -274,7 +270,9 @@ FOLLOW_DEADLINE_S = 120.0
 FOLLOWER_BYTES = 3 << 30
 """Of a process; arrays of a launch take room where they are touched."""
 LEAST_FOLLOWED = 6
-"""Fewer are done sooner than processes have started."""
+"""Fewer points of sweeps are done sooner than processes have started."""
+FEWEST_LONG = 3
+"""The same of launches that are followed for longer."""
 
 
 class FollowTask(msgspec.Struct, frozen=True, tag="follow"):
@@ -308,13 +306,15 @@ def main(connection: socket.socket) -> None:
             channel.send(reply)
 
 
-def predict_launches(launches: Sequence[FollowedLaunch], processes: int) -> list[Prediction | None]:
+def predict_launches(
+    launches: Sequence[FollowedLaunch], processes: int, fewest: int = LEAST_FOLLOWED
+) -> list[Prediction | None]:
     """The predictions of `launches`, in order; None where one could not be followed to its end.
 
-    processes : at most so many; of one or few launches all are followed in this one.
+    processes : at most so many; of fewer launches than `fewest` all are followed in this one.
     """
-    size = min(processes, len(launches) // 2)
-    if size < 2 or len(launches) < LEAST_FOLLOWED:
+    size = min(processes, -(-len(launches) // 2))
+    if size < 2 or len(launches) < fewest:
         return [predict_launch(launch) for launch in launches]
     predictions: dict[int, Prediction | None] = {}
     program = ChildProgram("grader.grading.predictions", (), FOLLOWER_BYTES, is_forkable=True)

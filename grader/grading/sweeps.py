@@ -6,9 +6,9 @@ Timed sweeps are kept on disk, and found again by their key.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,9 +20,12 @@ from msgspec import structs
 from grader.files import read_kept, write_atomically
 from grader.gpu.bench import (
     Bench,
+    CompiledReference,
     Conditions,
+    compile_references,
     lab_files,
     metric_of,
+    reference_request,
     sample_rounds,
     side_by_side,
     tolerance_between,
@@ -41,7 +44,7 @@ from grader.grading.counted_sweeps import (
 )
 from grader.grading.sweep_plan import Owner, Place, PreparedPoint, Target, infeasible, places, planned
 from grader.lab.expected import Array, Oracle
-from grader.lab.records import Lab, Sweep
+from grader.lab.records import Lab, ReferenceKernel, Sweep
 from grader.launching.backend import ARCHITECTURE, BufferArgument, LaunchOutcome, LaunchRequest
 from grader.launching.programs import ProgramStore
 from grader.measured import Estimate, SweepPoint, SweepRecord
@@ -114,14 +117,29 @@ class GpuSweeps:
         self._added: set[str] = set()
         self._references: dict[str, Target] = {}
         self._targets: Sequence[Target] = ()
+        self._best: list[tuple[ReferenceKernel, Future[dict[str, CompiledReference]]]] = []
         self._plans: dict[str, dict[tuple[str, Owner], list[PreparedPoint | SweepPoint]]] = {}
 
     def plan(self, targets: Sequence[Target]) -> None:
         """Say what is to be run: its programs are on their way through the compilers then.  The device is not used."""
         self._references = {s.variant: s for s in targets if s.of == "reference"}
         self._targets = targets
+        self._order_best()
         for sweep in self._lab.sweeps:
             self._plans[sweep.id] = planned(self._lab, sweep, targets, "gpu", partial(self._order, sweep))
+
+    def _order_best(self) -> None:
+        """Hand the lab's fastest kernels to the compiler: they compute what is expected, once they are there."""
+        lab, programs = self._lab, self._programs["reference"]
+        timed = [sweep for sweep in lab.sweeps if not sweep.host_memory]
+        sizes = {tuple(place.sizes.items()): place.sizes for sweep in timed for place in places(sweep, "gpu")}
+        for kernel in lab.best if programs.pool is not None else ():
+            fitting = [one for one in sizes.values() if kernel.fits(one)]
+            as_variant = replace(lab.variants[0], reference=kernel)
+            if fitting and programs.pool is not None:
+                at_once = ProgramStore(programs.compiler, programs.architecture)
+                made = programs.pool.submit(compile_references, at_once, [as_variant], fitting)
+                self._best.append((kernel, made))
 
     def _order(self, sweep: Sweep, point: PreparedPoint) -> SweepPoint | None:
         """Hand a point's program to the compiler, and the lab's own; return why it does not fit the device, if so."""
@@ -220,7 +238,17 @@ class GpuSweeps:
         return [*(_failed(loaded[name].point, reason) for name, reason in failures.items()), *points]
 
     def _check(self, one: LoadedPoint) -> TimedKernel | None:
-        """Return the lab's own kernel of the variant, which computes what is expected; None where it cannot run."""
+        """Return what computes what is expected: the lab's fastest kernel, if it is compiled, else the variant's; None
+        where that cannot run."""
+        sizes = one.point.place.sizes
+        best = next((made for kernel, made in self._best if kernel.fits(sizes)), None)
+        if best is not None and best.done() and best.exception() is None:
+            (compiled,) = best.result().values()
+            module = f"sweep:{compiled.built.key}"
+            if module not in self._added:
+                self._add(module, compiled.built.code.cubin)
+                self._added.add(module)
+            return TimedKernel("check", module, reference_request(self._lab, compiled, sizes))
         plain = self._as_it_stands(one.point)
         loaded = self._load(plain) if plain is not None else None
         return TimedKernel("check", loaded.module, loaded.launch) if isinstance(loaded, LoadedPoint) else None

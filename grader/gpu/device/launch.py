@@ -23,7 +23,7 @@ from typing import Any
 from grader import driver
 from grader.devices import GUARD_BYTE, SHARED_BYTES, sentinel_byte
 from grader.driver import DriverError
-from grader.gpu.device.memory import GUARD_BYTES, Arena, Counters, Helpers, aligned, copy_in, copy_out
+from grader.gpu.device.memory import GUARD_BYTES, Arena, Counters, Helpers, HostBuffers, aligned, copy_in, copy_out
 from grader.gpu.messages import Array, HostCopies, HostTimes, KernelFacts, Launch, Ran
 
 PRINTF_CHARACTERS = 4096
@@ -249,8 +249,6 @@ def _printed(device: Device) -> str:
 READ_BYTES = 1 << 20
 """Of the output, read by the CPU; write-combined memory is so slow to read that all of it would take seconds."""
 
-_PORTABLE, _DEVICEMAP, _WRITECOMBINED = 1, 2, 4
-
 
 @dataclass(frozen=True, slots=True)
 class _Buffer:
@@ -261,8 +259,8 @@ class _Buffer:
     device_address: int = 0
 
 
-def measure(device: Device, modules: Modules, order: HostCopies, memory: Any) -> list[HostTimes]:
-    """Medians over `order.repeats` runs for each mode that the device has.
+def measure(device: Device, modules: Modules, order: HostCopies, memory: Any, host: HostBuffers) -> list[HostTimes]:
+    """Medians over `order.repeats` runs for each mode that the device has, by buffers of `host`.
 
     Raises
     ------
@@ -275,7 +273,7 @@ def measure(device: Device, modules: Modules, order: HostCopies, memory: Any) ->
     for mode in order.modes:
         with ExitStack() as stack:
             try:
-                buffers = [stack.enter_context(_host_buffer(mode, a)) for a in arrays]
+                buffers = [_Buffer(a, *host.buffer(mode, index, a.nbytes)) for index, a in enumerate(arrays)]
             except DriverError:
                 # This kind of memory is not to be had here.
                 continue
@@ -334,25 +332,6 @@ def _read_us(buffers: list[_Buffer]) -> float:
 
 
 @contextmanager
-def _host_buffer(mode: str, array: Array) -> Iterator[_Buffer]:
-    if mode == "pageable":
-        memory = ctypes.create_string_buffer(array.nbytes)
-        yield _Buffer(array, ctypes.addressof(memory))
-        return
-    flags = {"pinned": _PORTABLE, "mapped": _DEVICEMAP}.get(mode, 0)
-    if mode == "write_combined":
-        # Inputs only make sense so, outputs show the price: reading it is slow.
-        flags = _WRITECOMBINED
-    address = int(driver.call("cuMemHostAlloc", array.nbytes, flags))
-    try:
-        mapped = int(driver.call("cuMemHostGetDevicePointer", address, 0)) if mode == "mapped" else 0
-        yield _Buffer(array, address, mapped)
-    finally:
-        with suppress(DriverError):
-            driver.call("cuMemFreeHost", address)
-
-
-@contextmanager
 def _device_buffer(array: Array) -> Iterator[int]:
     address = int(driver.call("cuMemAlloc", array.nbytes))
     try:
@@ -402,6 +381,11 @@ class Graph:
                 driver.call("cuEventDestroy", event)
 
 
+_idle_times: dict[tuple[str, int], list[float]] = {}
+"""Of nothing and of an empty kernel, by the bytes that are read before: a process has one device, whose clock is up by
+the time that anything is timed."""
+
+
 class Graphs:
     """Makes graphs; flush_bytes: of the buffer at `flush` that is read before each timed launch, 0 for none."""
 
@@ -421,8 +405,10 @@ class Graphs:
         return self._graph(items, timed=False)
 
     def nothing_us(self) -> float:
-        """What two events with nothing between them show."""
-        times = self._idle(None)
+        """What two events with nothing between them show; measured once for a device."""
+        if ("nothing", self._flush_bytes) not in _idle_times:
+            _idle_times["nothing", self._flush_bytes] = self._idle(None)
+        times = _idle_times["nothing", self._flush_bytes]
         steps = sorted(set(times))
         # On a coarse clock all of them may look alike.
         self.tick_us = min((b - a for a, b in pairwise(steps) if b - a > 1e-3), default=COARSE_TICK_US)
@@ -430,8 +416,11 @@ class Graphs:
 
     def empty_us(self) -> float:
         """The same with an empty kernel between them."""
-        launch = Launch("", "", (1, 1, 1), (32, 1, 1), 0, [])
-        return median(self._idle((self._device.helpers.functions["empty"], launch, {})))
+        if ("empty", self._flush_bytes) not in _idle_times:
+            launch = Launch("", "", (1, 1, 1), (32, 1, 1), 0, [])
+            empty = self._device.helpers.functions["empty"]
+            _idle_times["empty", self._flush_bytes] = self._idle((empty, launch, {}))
+        return median(_idle_times["empty", self._flush_bytes])
 
     def _idle(self, item: Item | None) -> list[float]:
         """Return µs between the events of every launch of some samples."""

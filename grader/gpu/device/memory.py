@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from grader import driver
 from grader.devices import sentinel_byte
-from grader.driver import Parameters, f64, u32, u64
+from grader.driver import DriverError, Parameters, f64, u32, u64
 
 GUARD_BYTES = 64 * 1024
 """On either side of every array of a single launch: as far as a slip of one row of 16384 floats."""
@@ -201,3 +203,54 @@ def _address_of(buffer: Any, nbytes: int, offset: int) -> int:
     import ctypes
 
     return ctypes.addressof((ctypes.c_char * nbytes).from_buffer(buffer, offset))
+
+
+_PORTABLE, _DEVICEMAP, _WRITECOMBINED = 1, 2, 4
+
+
+class HostBuffers:
+    """The host's memory of several kinds, kept from one measurement to the next: to lock its pages takes longer than to
+    copy what is in them."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, int], tuple[int, int, int, Any]] = {}
+        """Bytes, address, the device's address (0: none), and what owns pageable memory."""
+
+    def buffer(self, mode: str, index: int, nbytes: int) -> tuple[int, int]:
+        """Return the address of such memory, and where a kernel finds it, 0 where it does not.
+
+        index: which of those of this kind that are used at once.
+
+        Raises
+        ------
+        DriverError : this kind of memory is not to be had here.
+        """
+        if self._kept.get((mode, index), (-1,))[0] < nbytes:
+            self._give_back((mode, index))
+            self._kept[mode, index] = nbytes, *self._made(mode, nbytes)
+        _nbytes, address, mapped, _owner = self._kept[mode, index]
+        return address, mapped
+
+    @staticmethod
+    def _made(mode: str, nbytes: int) -> tuple[int, int, Any]:
+        if mode == "pageable":
+            memory = ctypes.create_string_buffer(nbytes)
+            return ctypes.addressof(memory), 0, memory
+        flags = {"pinned": _PORTABLE, "mapped": _DEVICEMAP}.get(mode, 0)
+        if mode == "write_combined":
+            # Inputs only make sense so, outputs show the price: reading it is slow.
+            flags = _WRITECOMBINED
+        address = int(driver.call("cuMemHostAlloc", nbytes, flags))
+        mapped = int(driver.call("cuMemHostGetDevicePointer", address, 0)) if mode == "mapped" else 0
+        return address, mapped, None
+
+    def _give_back(self, key: tuple[str, int]) -> None:
+        _nbytes, address, _mapped, owner = self._kept.pop(key, (0, 0, 0, None))
+        if address and owner is None:
+            with suppress(DriverError):
+                driver.call("cuMemFreeHost", address)
+
+    def close(self) -> None:
+        """Give back all of it."""
+        for key in list(self._kept):
+            self._give_back(key)

@@ -124,6 +124,8 @@ FLUSH_L2 = 2
 """Size of what is read to evict the L2 cache, over the cache's."""
 
 _WARM_LAUNCHES = 3
+_LONG_US = 1000.0
+"""What takes so long takes as long the second time as the third."""
 _INPUTS, _GUARDS, _WRONG, _UNWRITTEN, _ZEROS = range(5)
 
 
@@ -199,6 +201,7 @@ class Rounds:
         self._graphs = Graphs(device, self._allocate(max(16, flush_bytes)), flush_bytes)
         self._max_mhz = driver.attribute(device.handle, "CLOCK_RATE") / 1000
         self._nothing_us = self._graphs.nothing_us()
+        self._empty_us = self._graphs.empty_us()
         # One set of arrays is enough for the estimates.
         self._arena = self._expected = 0
         self._make_room()
@@ -226,9 +229,9 @@ class Rounds:
         estimates = {}
         for prepared in self._targets.values():
             self._build(prepared)
-            times = []
-            for launch in range(_WARM_LAUNCHES):
-                elapsed_us, sample_problems = self._sample(prepared, launch)
+            times: list[float] = []
+            while len(times) < (_WARM_LAUNCHES if min(times, default=0.0) < _LONG_US else 2):
+                elapsed_us, sample_problems = self._sample(prepared, len(times))
                 times.append(elapsed_us)
                 problems += sample_problems
             estimates[prepared.target.name] = min(times[1:])
@@ -238,15 +241,16 @@ class Rounds:
         for prepared in self._targets.values():
             wanted = ceil(self._graphs.tick_us / (self._order.clock_share * max(estimates[prepared.target.name], 1.0)))
             prepared.batch = max(1, min(wanted, self._order.max_batch, room))
-        self._make_room()
-        for prepared in self._targets.values():
-            self._build(prepared)
-            _time, sample_problems = self._sample(prepared, _WARM_LAUNCHES)
-            problems += sample_problems
+        if any(prepared.batch > 1 for prepared in self._targets.values()):
+            self._make_room()
+            for prepared in self._targets.values():
+                self._build(prepared)
+                _time, sample_problems = self._sample(prepared, _WARM_LAUNCHES)
+                problems += sample_problems
         return Prepared(
             batch={name: r.batch for name, r in self._targets.items()},
             estimate_us=estimates,
-            empty_us=self._graphs.empty_us() - self._nothing_us,
+            empty_us=self._empty_us - self._nothing_us,
             facts={name: r.facts for name, r in self._targets.items()},
             problems=problems,
         )

@@ -26,13 +26,14 @@ from grader import driver
 from grader.driver import DriverError, uuid_text
 from grader.gpu.device import launch
 from grader.gpu.device.launch import Device, LaunchFailed, Modules, measure
-from grader.gpu.device.memory import Arena, Counters, Helpers
+from grader.gpu.device.memory import Arena, Counters, Helpers, HostBuffers
 from grader.gpu.device.rounds import Rounds
 from grader.gpu.messages import (
     HELPERS,
     HELPERS_MODULE,
     SCRIPT_NAME,
     Failed,
+    HostCopies,
     HostCopiesDone,
     LaunchOnce,
     Load,
@@ -170,6 +171,7 @@ class Worker:
         self._rounds: Rounds | None = None
         self._mapping = _Mapping()
         self._device = _device(handle, ready, printed)
+        self._host = HostBuffers()
 
     def serve(self, channel: Channel[Request]) -> None:
         """Answer until the other side is gone, or a sticky error makes this process useless."""
@@ -188,6 +190,8 @@ class Worker:
                 return self._rounds.round(request.order, request.key)
             if isinstance(request, Load):
                 return self._load(request)
+            if not isinstance(request, HostCopies):
+                self._host.close()
             if isinstance(request, Release):
                 self._device.arena.close()
                 return Released()
@@ -200,7 +204,7 @@ class Worker:
             if isinstance(request, Prepare):
                 self._rounds = Rounds(self._device, self._modules, request, self._mapping.view)
                 return self._rounds.prepared
-            rows = measure(self._device, self._modules, request, self._mapping.view)
+            rows = measure(self._device, self._modules, request, self._mapping.view, self._host)
             return HostCopiesDone(rows=rows)
         except LaunchFailed as failure:
             error = failure.error
