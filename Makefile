@@ -38,10 +38,12 @@ test-slow: $(VENV)/.ready-dev
 	@# A process a core here too.  5: no test is marked slow in this checkout.
 	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "slow and not gpu" || [ $$? -eq 5 ]
 
+# Tests that time, or take most of a GPU's memory: nothing else is at work beside them.
+ALONE = tests/gpu/test_times.py tests/gpu/test_calibrate.py tests/gpu/test_busy.py tests/gpu/test_large.py
+
 test-gpu: $(VENV)/.ready-dev
-	@# Programs that nvcc builds are held against what they print, which may be done side by side; the rest times kernels.
-	$(BIN)/python -m pytest -q -m gpu -n auto --maxprocesses 6 --dist worksteal tests/gpu/test_programs.py
-	$(BIN)/python -m pytest -q -m gpu --ignore tests/gpu/test_programs.py
+	$(BIN)/python -m pytest -q -m gpu -n auto --maxprocesses 6 --dist worksteal tests/gpu $(ALONE:%=--ignore %)
+	$(BIN)/python -m pytest -q -m gpu $(ALONE)
 
 check-install:
 	PYTHON=$(PYTHON) scripts/check-install $(LAB)

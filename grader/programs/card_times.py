@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -106,8 +105,7 @@ DONE:
 """`busy` reads words that are all zero over and over, and stores cycles and nanoseconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(msgspec.Struct, frozen=True, gc=False):
     """What lies between two events: work of the device's own, or a copy from or to the host.
 
     is_of_call: it is of a call that is timed, which keeps the events until its end.

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from grader.compiler.process import CompilerProcess
 from grader.compiler.result import CompileResult
-from grader.compiler.several import KeptCompiler
+from grader.compiler.several import Compilers, KeptCompiler
 
 pytestmark = pytest.mark.started
 
@@ -90,3 +93,19 @@ def test_where_nothing_can_be_kept_all_is_compiled(tmp_path: Path) -> None:
     compiler = KeptCompiler(tmp_path / "kept")
     assert compiler.compile({"k.cu": TEXT % "1"}, ["k"], "sm_90").ok
     compiler.close()
+
+
+def test_several_compile_at_once_and_what_two_ask_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = compiled(monkeypatch)
+    real, both = CompilerProcess.compile, threading.Barrier(2, timeout=60)
+
+    def awaited(self: CompilerProcess, *arguments: Any, **options: Any) -> CompileResult:
+        both.wait()
+        return real(self, *arguments, **options)
+
+    monkeypatch.setattr(CompilerProcess, "compile", awaited)
+    with CompilerProcess() as first, Compilers(first, 2) as compilers, ThreadPoolExecutor(3) as threads:
+        asked = [TEXT % "1", TEXT % "1", TEXT % "2"]
+        one, same, other = threads.map(lambda text: compilers.compile({"a.cu": text}, ["k"], "compute_75"), asked)
+    assert one is same and one.ok and other.ok and one.ptx != other.ptx
+    assert sorted(texts) == sorted({*asked})
