@@ -36,16 +36,30 @@ class Compilers:
     """Several compilers of one student's files, each in a process of its own: what is asked for by several threads is
     compiled at the same time, and what two of them ask for once.
 
-    first: one that is there already, and stays open.  at_once: so many at most, started when they are needed.
+    The processes belong to the thread that makes this: they end with it.
+
+    first: one that is there already, and stays open.  at_once: how many there are then, the first among them.
     """
 
     def __init__(self, first: CompilerProcess, at_once: int) -> None:
-        self.at_once = at_once
         self._first = first
         self._started = [first]
         self._free = [first]
         self._condition = threading.Condition()
         self._made: dict[tuple[object, ...], Future[CompileResult]] = {}
+        self.widen(at_once)
+
+    def widen(self, at_once: int) -> None:
+        """Have so many processes, started at once, where there are fewer."""
+        with self._condition:
+            more = [CompilerProcess() for _more in range(at_once - len(self._started))]
+            self._started += more
+            self._free += more
+
+    @property
+    def at_once(self) -> int:
+        """How many programs may be compiled at the same time."""
+        return len(self._started)
 
     def __enter__(self) -> Self:
         return self
@@ -87,12 +101,10 @@ class Compilers:
     @contextlib.contextmanager
     def _taken(self) -> Iterator[CompilerProcess]:
         with self._condition:
-            while not self._free and len(self._started) >= self.at_once:
+            while not self._free:
                 self._condition.wait()
-            if not self._free:
-                self._started.append(CompilerProcess())
-                self._free.append(self._started[-1])
-            process = self._free.pop()
+            # The one that has been there longest is ready soonest.
+            process = self._free.pop(0)
         try:
             yield process
         finally:
@@ -111,16 +123,15 @@ class KeptCompiler:
     The process that does it is started at once.  What does not compile is not kept.
     """
 
-    def __init__(self, folder: Path | None = None, at_once: int = 1) -> None:
-        """folder: where programs are kept; None for `compiled` in the user's cache.  at_once: of `Compilers`."""
+    def __init__(self, folder: Path | None = None) -> None:
+        """folder: where programs are kept; None for `compiled` in the user's cache."""
         self._folder = folder if folder is not None else user_cache() / "compiled"
         self._first = CompilerProcess()
-        self._process = Compilers(self._first, at_once)
+        self._process = Compilers(self._first, 1)
 
-    @property
-    def at_once(self) -> int:
-        """How many programs may be compiled at the same time."""
-        return self._process.at_once
+    def widen(self, at_once: int) -> None:
+        """Have so many processes: see `Compilers`."""
+        self._process.widen(at_once)
 
     def close(self) -> None:
         """End the processes."""

@@ -59,16 +59,13 @@ if TYPE_CHECKING:
 
 
 class Gpu:
-    """A GPU process and a `compiler` for the lab's own kernels, both started at once; closed as a context manager.
+    """A GPU process and a `compiler` for the lab's own kernels, both started at once; closed as a context manager."""
 
-    at_once: programs of the lab's that may be compiled at the same time.
-    """
-
-    def __init__(self, at_once: int = 1) -> None:
+    def __init__(self) -> None:
         from grader.compiler.several import KeptCompiler
 
         self._process = GpuProcess()
-        self.compiler: KeptCompiler = KeptCompiler(at_once=at_once)
+        self.compiler: KeptCompiler = KeptCompiler()
         self._session: GpuSession | None = None
         self._oracle: Oracle | None = None
         self.measurement: Measurement | None = None

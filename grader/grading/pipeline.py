@@ -9,8 +9,7 @@ from __future__ import annotations
 import platform
 import tempfile
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -98,7 +97,7 @@ def grade(
 
     # The processes warm up while this one imports the parser and reads the submission.
     with ExitStack() as stack:
-        gpu = _start_gpu(stack, backend, processes) if not lab.makes_launches else None
+        gpu = _start_gpu(stack, backend) if not lab.makes_launches else None
         compiler = warm.compiler if warm is not None else stack.enter_context(CompilerProcess())
         from grader.grading.reading import Reading
         from grader.lab.expected import Oracle
@@ -182,20 +181,21 @@ def _beyond_marks(
     from grader.grading.predictions import in_result, swept
     from grader.grading.sweeps import original_of, sweep
     from grader.launching.trial import with_warp_steps
+    from grader.processes.pool import Beside
 
     lab, options, reading, compiler = grading.lab, grading.options, grading.reading, grading.compiler
     submission, processor, predicted = emulated.submission, predictions.processor, predictions.by_variant
     result = with_warp_steps(result, emulated.trials, _graded_kernels(lab, submission, emulated.evidence))
     # Another way through the stages, for every changed program.
     original = original_of(lab, reading.submitted, submission)
-    with Compilers(compiler, at_once(grading.processes)) as compilers, ThreadPoolExecutor(1) as thread:
+    with Compilers(compiler, at_once(grading.processes)) as compilers, closing(Beside()) as beside:
         # Predicted while sweeps run.
         predicting = None
         if processor is not None and not predicted:
-            predicting = thread.submit(_predict, lab, emulated, processor, compiler, grading.processes)
+            predicting = beside.start(partial(_predict, lab, emulated, processor, compiler, grading.processes))
         if lab.sweeps:
             run = partial(sweep, lab, original, by_variant, grading.oracle, compilers, gpu, options.remeasure)
-            sweeps = swept(run, lab, original, by_variant, processor, compilers, thread, grading.processes)
+            sweeps = swept(run, lab, original, by_variant, processor, compilers, beside, grading.processes)
             result = structs.replace(result, sweeps=sweeps)
         predicted = predicting.result() if predicting is not None else predicted
     if processor is not None:
@@ -353,7 +353,7 @@ def _result(lab: Lab, submission: Submission, by_variant: Mapping[str, Evidence]
     return told(result)
 
 
-def _start_gpu(stack: ExitStack, backend: str, processes: int) -> Gpu | None:
+def _start_gpu(stack: ExitStack, backend: str) -> Gpu | None:
     """The GPU, on its way to being open; None where none is asked for or none can be there.
 
     Raises
@@ -362,10 +362,9 @@ def _start_gpu(stack: ExitStack, backend: str, processes: int) -> Gpu | None:
     """
     if not _may_use_gpu(backend):
         return None
-    from grader.compiler.several import at_once
     from grader.gpu.part import Gpu
 
-    return stack.enter_context(Gpu(at_once(processes)))
+    return stack.enter_context(Gpu())
 
 
 def _function_gpu(backend: str, remeasure: bool) -> FunctionGpu | None:

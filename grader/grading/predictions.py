@@ -10,7 +10,8 @@ from __future__ import annotations
 import contextlib
 import socket
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -29,7 +30,7 @@ from grader.measured import Estimate, PredictedTime, SweepPoint, SweepRecord
 from grader.message import Message, msg
 from grader.processes.channel import Channel, PeerGone
 from grader.processes.child import ChildProgram
-from grader.processes.pool import Answer, Pool, Waiting, wait
+from grader.processes.pool import Answer, Beside, Pool, Waiting, wait
 from grader.result import Check, Result
 from grader.running.evidence import Evidence
 from grader.submission.changes import Original
@@ -180,14 +181,14 @@ def swept(
     evidence: Mapping[str, Evidence],
     processor: Processor | None,
     compilers: Compilers,
-    thread: Executor,
+    beside: Beside,
     processes: int = 1,
 ) -> list[SweepRecord]:
     """Sweeps that `run` runs, with predicted times of the student's kernels, which are made meanwhile; over kinds of
     host memory there are none.
 
     evidence: by variant, tells which kernels are right.  processor: the device that is predicted for, None for none.
-    thread: of its own.  processes: that may be at work at once.
+    processes: that may be at work at once.
     """
     if processor is None:
         return run()
@@ -207,7 +208,9 @@ def swept(
             name: [point for line in planned(lab, sweep, targets, "gpu", order).values() for point in line]
             for name, sweep in sweeps.items()
         }
-        predicting = thread.submit(_predicted_points, lab, sweeps, plans, processor, stores, processes)
+        predicting = beside.start(
+            partial(_predicted_points, lab, sweeps, plans, processor, stores, processes),
+        )
         records = run()
         points = predicting.result()
     return [

@@ -417,8 +417,9 @@ def measure_time(
     types = [target.kernel.dtypes for target in targets]
     own_types = {p.name: p.dtype for p in lab.parameters if p.is_array}
     # The lab's kernels are compiled in a process that never saw a student's file.
+    gpu.compiler.widen(compilers.at_once)
     by_owner: dict[Owner, Compilers | KeptCompiler] = {"submission": compilers, "reference": gpu.compiler}
-    threads = {owner: ThreadPoolExecutor(those.at_once) for owner, those in by_owner.items()}
+    threads = {owner: ThreadPoolExecutor(compilers.at_once) for owner in by_owner}
     try:
         programs = {o: ProgramStore(c, device.architecture, threads[o]) for o, c in by_owner.items()}
         sweeps = GpuSweeps(lab, session, session.add, programs, pools(lab, oracle, [*types, own_types]))
