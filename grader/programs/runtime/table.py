@@ -29,6 +29,7 @@ from grader.programs.runtime.libraries import (
     curand,
     cusolver,
     cusparse,
+    cusparse_products,
 )
 from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.state import NOT_READY, CudaError, Handlers, State
@@ -53,6 +54,7 @@ CALLS: Handlers = {
     **curand.HANDLERS,
     **cusolver.HANDLERS,
     **cusparse.HANDLERS,
+    **cusparse_products.HANDLERS,
 }
 INTERNAL = registration.INTERNAL
 

@@ -16,8 +16,8 @@ from grader.programs.runtime.libraries.calls import Array, Call, Operand, Refuse
 from grader.programs.runtime.libraries.cublas_matrices import NO, operand, solve
 from grader.programs.runtime.state import Handlers
 
-_STATUSES = {1: 1, calls.INVALID_VALUE: 3, calls.MAPPING_ERROR: 6}
-_ALLOC_FAILED, _NOT_SUPPORTED = 2, 10
+STATUSES = {1: 1, calls.INVALID_VALUE: 3, calls.MAPPING_ERROR: 6}
+_ALLOC_FAILED, NOT_SUPPORTED = 2, 10
 _INDICES = {1: "u2", 2: "i4", 3: "i8"}
 _ROW_ORDER = 2
 _MAX_DENSE = 1 << 26
@@ -75,7 +75,7 @@ class SparseVector:
     dtype: str
 
 
-_type_of = partial(calls.one_of, calls.DATA_TYPES, _NOT_SUPPORTED)
+type_of = partial(calls.one_of, calls.DATA_TYPES, NOT_SUPPORTED)
 _index = partial(calls.one_of, _INDICES, calls.INVALID_VALUE)
 
 
@@ -83,7 +83,7 @@ def _keep(call: Call, handle: int, descriptor: Any) -> None:
     calls.new_handle(call.state, handle, {"descriptor": descriptor}, _ALLOC_FAILED)
 
 
-def _find(call: Call, handle: int, kind: Any) -> Any:
+def find(call: Call, handle: int, kind: Any) -> Any:
     descriptor = call.state.libraries.get(handle, {}).get("descriptor")
     if not isinstance(descriptor, kind):
         raise Refused(calls.INVALID_VALUE)
@@ -92,7 +92,7 @@ def _find(call: Call, handle: int, kind: Any) -> Any:
 
 def _dense(call: Call, handle: int) -> Operand:
     """Return a dense matrix as (rows, columns)."""
-    matrix: Dense = _find(call, handle, Dense)
+    matrix: Dense = find(call, handle, Dense)
     if matrix.order == _ROW_ORDER:
         turned, allocation = call.matrix(matrix.values, matrix.columns, matrix.rows, matrix.leading, matrix.dtype)
         return turned.T, allocation
@@ -106,7 +106,7 @@ def _within(places: Array, bound: int) -> Array:
     return places
 
 
-def _offsets(lengths: Array) -> Array:
+def row_starts(lengths: Array) -> Array:
     """Return where rows of these lengths begin, and where the last one ends."""
     return np.concatenate([[0], np.cumsum(lengths)])
 
@@ -123,7 +123,7 @@ def create(call: Call, handle: int) -> None:
 def _keep_sparse(call: Call, handle: int, kind: str, sizes: tuple[int, int, int], places: tuple[int, int, int], types: tuple[int, int], base: int, dtype: int, block: tuple[int, int, int] = (1, 1, _ROW_ORDER)) -> None:  # fmt: skip
     _check_sizes(*sizes)
     _keep(
-        call, handle, Sparse(kind, *sizes, *places, (_index(types[0]), _index(types[1])), base, _type_of(dtype), block)
+        call, handle, Sparse(kind, *sizes, *places, (_index(types[0]), _index(types[1])), base, type_of(dtype), block)
     )
 
 
@@ -149,30 +149,30 @@ def create_bsr(call: Call, handle: int, rows: int, columns: int, count: int, hei
 def create_dense(call: Call, handle: int, rows: int, columns: int, leading: int, values: int, dtype: int, order: int) -> None:  # fmt: skip
     if order not in (1, _ROW_ORDER):
         raise Refused(calls.INVALID_VALUE)
-    _keep(call, handle, Dense(rows, columns, leading, values, _type_of(dtype), order))
+    _keep(call, handle, Dense(rows, columns, leading, values, type_of(dtype), order))
 
 
 def create_vector(call: Call, handle: int, size: int, values: int, dtype: int) -> None:
     _check_sizes(size)
-    _keep(call, handle, Dense(size, 1, max(1, size), values, _type_of(dtype)))
+    _keep(call, handle, Dense(size, 1, max(1, size), values, type_of(dtype)))
 
 
 def create_sparse_vector(call: Call, handle: int, size: int, count: int, indices: int, values: int, index_type: int, base: int, dtype: int) -> None:  # fmt: skip
     _check_sizes(size, count)
-    _keep(call, handle, SparseVector(size, count, indices, values, _index(index_type), base, _type_of(dtype)))
+    _keep(call, handle, SparseVector(size, count, indices, values, _index(index_type), base, type_of(dtype)))
 
 
 def set_values(call: Call, handle: int, values: int) -> None:
-    _find(call, handle, Sparse | Dense | SparseVector).values = values
+    find(call, handle, Sparse | Dense | SparseVector).values = values
 
 
 def set_pointers(call: Call, handle: int, first: int, second: int, values: int) -> None:
-    matrix = _find(call, handle, Sparse)
+    matrix = find(call, handle, Sparse)
     matrix.first, matrix.second, matrix.values = first, second, values
 
 
 def get_size(call: Call, handle: int, rows: int, columns: int, count: int) -> None:
-    matrix = _find(call, handle, Sparse)
+    matrix = find(call, handle, Sparse)
     for address, value in ((rows, matrix.shape[0]), (columns, matrix.shape[1]), (count, matrix.count)):
         call.state.guest.pack("q", address, value)
 
@@ -181,7 +181,7 @@ def set_attribute(call: Call, handle: int, which: int, data: int, size: int) -> 
     if which not in (_FILL, _DIAGONAL) or size != 4:
         raise Refused(calls.INVALID_VALUE)
     (value,) = call.state.guest.unpack("i", data)
-    setattr(_find(call, handle, Sparse), "fill" if which == _FILL else "diagonal", value)
+    setattr(find(call, handle, Sparse), "fill" if which == _FILL else "diagonal", value)
 
 
 # -- where values lie ------------------------------------------------------------------------------------
@@ -211,7 +211,7 @@ def _places(call: Call, matrix: Sparse) -> tuple[Array, Array]:
     return _within(rows, matrix.rows), _within(columns, matrix.columns)
 
 
-def _elements(call: Call, matrix: Sparse) -> tuple[Array, Array]:
+def elements(call: Call, matrix: Sparse) -> tuple[Array, Array]:
     """Return rows and columns of all numbers, in the order in which they lie."""
     rows, columns = _places(call, matrix)
     if matrix.kind != "bsr":
@@ -223,7 +223,7 @@ def _elements(call: Call, matrix: Sparse) -> tuple[Array, Array]:
     return (rows[:, None] * height + inner_rows).ravel(), (columns[:, None] * width + inner_columns).ravel()
 
 
-def _values_of(call: Call, matrix: Sparse) -> Operand:
+def values_of(call: Call, matrix: Sparse) -> Operand:
     return call.array(matrix.values, matrix.count * matrix.block[0] * matrix.block[1], matrix.dtype)
 
 
@@ -232,10 +232,10 @@ def _dense_of(call: Call, matrix: Sparse, computed: str) -> Array:
     if rows * columns > _MAX_DENSE:
         raise Refused(_ALLOC_FAILED)
     call.work(rows, columns)
-    values = _values_of(call, matrix)
+    values = values_of(call, matrix)
     call.read(values)
     whole = np.zeros((rows, columns), computed)
-    np.add.at(whole, _elements(call, matrix), values[0].astype(computed))
+    np.add.at(whole, elements(call, matrix), values[0].astype(computed))
     return whole
 
 
@@ -244,8 +244,8 @@ def _dense_of(call: Call, matrix: Sparse, computed: str) -> Array:
 
 def _times(call: Call, matrix: Sparse, t: int, right: Array, computed: str) -> Array:
     """Return op(A) times a dense matrix."""
-    rows, columns = _elements(call, matrix)
-    values = _values_of(call, matrix)
+    rows, columns = elements(call, matrix)
+    values = values_of(call, matrix)
     call.read(values)
     numbers = values[0].astype(computed)
     if t != NO:
@@ -273,24 +273,24 @@ def spmv(call: Call, t: int, alpha: int, a: int, x: int, beta: int, y: int, comp
 
 
 def spmm(call: Call, ta: int, tb: int, alpha: int, a: int, b: int, beta: int, c: int, compute: int, algorithm: int, buffer: int) -> None:  # fmt: skip
-    computed = _type_of(compute)
+    computed = type_of(compute)
     other, target = _dense(call, b), _dense(call, c)
     call.read(other)
-    product = _times(call, _find(call, a, Sparse), ta, operand(other[0], tb).astype(computed), computed)
+    product = _times(call, find(call, a, Sparse), ta, operand(other[0], tb).astype(computed), computed)
     _store(call, target, product, call.scalar(alpha, computed), call.scalar(beta, computed))
 
 
 def sddmm(call: Call, ta: int, tb: int, alpha: int, a: int, b: int, beta: int, c: int, compute: int, algorithm: int, buffer: int) -> None:  # fmt: skip
-    computed = _type_of(compute)
-    first, second, matrix = _dense(call, a), _dense(call, b), _find(call, c, Sparse)
+    computed = type_of(compute)
+    first, second, matrix = _dense(call, a), _dense(call, b), find(call, c, Sparse)
     call.read(first, second)
     left, right = operand(first[0], ta).astype(computed), operand(second[0], tb).astype(computed)
-    rows, columns = _elements(call, matrix)
+    rows, columns = elements(call, matrix)
     if (left.shape[0], right.shape[1]) != matrix.shape or left.shape[1] != right.shape[0]:
         raise Refused(calls.INVALID_VALUE)
     call.work(len(rows), left.shape[1])
     products = np.einsum("ij,ij->i", left[rows], right[:, columns].T)
-    _store(call, _values_of(call, matrix), products, call.scalar(alpha, computed), call.scalar(beta, computed))
+    _store(call, values_of(call, matrix), products, call.scalar(alpha, computed), call.scalar(beta, computed))
 
 
 def _solved(call: Call, matrix: Sparse, t: int, right: Array, computed: str) -> Array:
@@ -307,18 +307,18 @@ def spsv(call: Call, t: int, alpha: int, a: int, x: int, y: int, compute: int, a
 
 
 def spsm(call: Call, ta: int, tb: int, alpha: int, a: int, b: int, c: int, compute: int, algorithm: int, settings: int) -> None:  # fmt: skip
-    computed = _type_of(compute)
+    computed = type_of(compute)
     other, target = _dense(call, b), _dense(call, c)
     call.read(other)
     right = call.scalar(alpha, computed) * operand(other[0], tb).astype(computed)
-    call.store(target, _solved(call, _find(call, a, Sparse), ta, right, computed))
+    call.store(target, _solved(call, find(call, a, Sparse), ta, right, computed))
 
 
 # -- vectors ------------------------------------------------------------------------------------------------
 
 
 def _sparse_vector(call: Call, handle: int) -> tuple[Array, Operand]:
-    vector = _find(call, handle, SparseVector)
+    vector = find(call, handle, SparseVector)
     indices = call.array(vector.indices, vector.count, vector.index_type)
     call.read(indices)
     places = _within(indices[0].astype(np.int64) - vector.base, vector.size)
@@ -340,7 +340,7 @@ def scatter(call: Call, x: int, y: int) -> None:
 
 
 def axpby(call: Call, alpha: int, x: int, beta: int, y: int) -> None:
-    dense, dtype, (places, values) = _dense(call, y), _find(call, y, Dense).dtype, _sparse_vector(call, x)
+    dense, dtype, (places, values) = _dense(call, y), find(call, y, Dense).dtype, _sparse_vector(call, x)
     call.read(values, dense)
     whole = call.scalar(beta, dtype) * dense[0]
     np.add.at(whole[:, 0], places, call.scalar(alpha, dtype) * values[0])
@@ -350,7 +350,7 @@ def axpby(call: Call, alpha: int, x: int, beta: int, y: int) -> None:
 def spvv(call: Call, t: int, x: int, y: int, result: int, compute: int, buffer: int) -> None:
     dense, (places, values) = _dense(call, y), _sparse_vector(call, x)
     call.read(values, dense)
-    computed = _type_of(compute)
+    computed = type_of(compute)
     numbers = values[0].astype(computed)
     call.give(result, np.dot(numbers.conj() if t == 2 else numbers, dense[0][places, 0].astype(computed)), computed)
 
@@ -360,20 +360,20 @@ def spvv(call: Call, t: int, x: int, y: int, result: int, compute: int, buffer: 
 
 def dense_to_sparse_analysis(call: Call, a: int, b: int, algorithm: int, buffer: int) -> None:
     """How many values there will be, and where each row's begin."""
-    dense, matrix = _dense(call, a), _find(call, b, Sparse)
+    dense, matrix = _dense(call, a), find(call, b, Sparse)
     call.read(dense)
     if dense[0].shape != matrix.shape or matrix.kind == "bsr":
-        raise Refused(_NOT_SUPPORTED)
+        raise Refused(NOT_SUPPORTED)
     taken = dense[0] != 0
     matrix.count = int(taken.sum())
     if matrix.kind != "coo":
         lengths = taken.sum(axis=0 if matrix.kind == "csc" else 1)
         offsets = call.array(matrix.first, len(lengths) + 1, matrix.types[0])
-        call.store(offsets, _offsets(lengths) + matrix.base)
+        call.store(offsets, row_starts(lengths) + matrix.base)
 
 
 def dense_to_sparse(call: Call, a: int, b: int, algorithm: int, buffer: int) -> None:
-    dense, matrix = _dense(call, a), _find(call, b, Sparse)
+    dense, matrix = _dense(call, a), find(call, b, Sparse)
     rows, columns = np.nonzero(dense[0])
     if matrix.kind == "csc":
         columns, rows = np.nonzero(dense[0].T)
@@ -383,12 +383,12 @@ def dense_to_sparse(call: Call, a: int, b: int, algorithm: int, buffer: int) -> 
         call.store(call.array(matrix.first, matrix.count, matrix.types[0]), rows + matrix.base)
     others = rows if matrix.kind == "csc" else columns
     call.store(call.array(matrix.second, matrix.count, matrix.types[1]), others + matrix.base)
-    call.store(_values_of(call, matrix), dense[0][rows, columns])
+    call.store(values_of(call, matrix), dense[0][rows, columns])
 
 
 def sparse_to_dense(call: Call, a: int, b: int, algorithm: int, buffer: int) -> None:
     target = _dense(call, b)
-    call.store(target, _dense_of(call, _find(call, a, Sparse), target[0].dtype.str[1:]))
+    call.store(target, _dense_of(call, find(call, a, Sparse), target[0].dtype.str[1:]))
 
 
 def csr_to_csc(call: Call, m: int, n: int, count: int, values: int, offsets: int, columns: int, out: int, out_offsets: int, out_rows: int, dtype: int, action: int, base: int, algorithm: int, buffer: int) -> None:  # fmt: skip
@@ -398,11 +398,11 @@ def csr_to_csc(call: Call, m: int, n: int, count: int, values: int, offsets: int
     rows, others = _spread(call, starts, base, count), _within(indices[0].astype(np.int64) - base, n)
     order = np.argsort(others, kind="stable")
     if action:
-        numbers = call.array(values, count, _type_of(dtype))
+        numbers = call.array(values, count, type_of(dtype))
         call.read(numbers)
-        call.store(call.array(out, count, _type_of(dtype)), numbers[0][order])
+        call.store(call.array(out, count, type_of(dtype)), numbers[0][order])
     call.store(call.array(out_rows, count, "i4"), rows[order] + base)
-    call.store(call.array(out_offsets, n + 1, "i4"), _offsets(np.bincount(others, minlength=n)) + base)
+    call.store(call.array(out_offsets, n + 1, "i4"), row_starts(np.bincount(others, minlength=n)) + base)
 
 
 def coo_to_csr(call: Call, rows: int, count: int, m: int, offsets: int, base: int) -> None:
@@ -410,7 +410,7 @@ def coo_to_csr(call: Call, rows: int, count: int, m: int, offsets: int, base: in
     lines = call.array(rows, count, "i4")
     call.read(lines)
     places = _within(lines[0].astype(np.int64) - base, m)
-    call.store(call.array(offsets, m + 1, "i4"), _offsets(np.bincount(places, minlength=m)) + base)
+    call.store(call.array(offsets, m + 1, "i4"), row_starts(np.bincount(places, minlength=m)) + base)
 
 
 def csr_to_coo(call: Call, offsets: int, count: int, m: int, rows: int, base: int) -> None:
@@ -477,6 +477,6 @@ _BOUND: dict[str, Served] = {
     "cusparseXcoosortByColumn": _sort(False),
 }
 HANDLERS: Handlers = {
-    **calls.all_served(_UNBOUND, is_bound=False, statuses=_STATUSES),
-    **calls.all_served(_BOUND, statuses=_STATUSES),
+    **calls.all_served(_UNBOUND, is_bound=False, statuses=STATUSES),
+    **calls.all_served(_BOUND, statuses=STATUSES),
 }

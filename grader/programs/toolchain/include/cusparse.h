@@ -49,6 +49,12 @@ enum cusparseSpMMAlg_t {
     CUSPARSE_SPMM_COO_ALG4 = 5, CUSPARSE_SPMM_CSR_ALG1 = 4, CUSPARSE_SPMM_CSR_ALG2 = 6, CUSPARSE_SPMM_CSR_ALG3 = 12,
     CUSPARSE_SPMM_BLOCKED_ELL_ALG1 = 13, CUSPARSE_SPMM_BSR_ALG1 = 14
 };
+enum cusparseSpGEMMAlg_t {
+    CUSPARSE_SPGEMM_DEFAULT = 0, CUSPARSE_SPGEMM_CSR_ALG_DETERMINITIC = 1, CUSPARSE_SPGEMM_CSR_ALG_DETERMINISTIC = 1, CUSPARSE_SPGEMM_CSR_ALG_NONDETERMINITIC = 2,
+    CUSPARSE_SPGEMM_CSR_ALG_NONDETERMINISTIC = 2, CUSPARSE_SPGEMM_ALG1 = 3, CUSPARSE_SPGEMM_ALG2 = 4, CUSPARSE_SPGEMM_ALG3 = 5
+};
+struct cusparseSpGEMMDescr { int64_t products; };
+typedef cusparseSpGEMMDescr *cusparseSpGEMMDescr_t;
 enum cusparseSDDMMAlg_t { CUSPARSE_SDDMM_ALG_DEFAULT = 0 };
 enum cusparseSpSVAlg_t { CUSPARSE_SPSV_ALG_DEFAULT = 0 };
 enum cusparseSpSMAlg_t { CUSPARSE_SPSM_ALG_DEFAULT = 0 };
@@ -131,6 +137,43 @@ GRADER_SPARSE(cusparseSpMM, GRADER_MM, void *buffer)
 GRADER_ROOM(cusparseSDDMM_bufferSize, GRADER_DD)
 GRADER_READY(cusparseSDDMM_preprocess, GRADER_DD, void *buffer)
 GRADER_SPARSE(cusparseSDDMM, GRADER_DD, void *buffer)
+// Products of two sparse matrices: their steps work out anew what they need.
+GRADER_SPARSE(cusparseSpGEMM_count, GRADER_TWO, cusparseConstSpMatDescr_t a, cusparseConstSpMatDescr_t b, cusparseSpMatDescr_t c)
+GRADER_SPARSE(cusparseSpGEMM_structure, GRADER_TWO, cusparseConstSpMatDescr_t a, cusparseConstSpMatDescr_t b, cusparseSpMatDescr_t c)
+GRADER_SPARSE(cusparseSpGEMM_values, GRADER_TWO, const void *alpha, cusparseConstSpMatDescr_t a, cusparseConstSpMatDescr_t b, const void *beta, cusparseSpMatDescr_t c, cudaDataType compute)
+#define GRADER_GEMM cusparseHandle_t handle, GRADER_TWO, const void *alpha, cusparseConstSpMatDescr_t a, cusparseConstSpMatDescr_t b, const void *beta, cusparseSpMatDescr_t c, cudaDataType compute, cusparseSpGEMMAlg_t, cusparseSpGEMMDescr_t
+#define GRADER_AGAIN cusparseHandle_t handle, GRADER_TWO, cusparseConstSpMatDescr_t a, cusparseConstSpMatDescr_t b, cusparseSpMatDescr_t c, cusparseSpGEMMAlg_t, cusparseSpGEMMDescr_t
+#define GRADER_ASKED(bytes, buffer) if (!buffer) { *bytes = 16; return CUSPARSE_STATUS_SUCCESS; }
+inline cusparseStatus_t cusparseSpGEMM_createDescr(cusparseSpGEMMDescr_t *d) { *d = new cusparseSpGEMMDescr{0}; return CUSPARSE_STATUS_SUCCESS; }
+inline cusparseStatus_t cusparseSpGEMM_destroyDescr(cusparseSpGEMMDescr_t d) { delete d; return CUSPARSE_STATUS_SUCCESS; }
+GRADER_SPARSE(cusparseSpGEMM_terms, cusparseConstSpMatDescr_t a, cusparseConstSpMatDescr_t b, int64_t *count)
+inline cusparseStatus_t cusparseSpGEMM_getNumProducts(cusparseSpGEMMDescr_t d, int64_t *count) { *count = d->products; return CUSPARSE_STATUS_SUCCESS; }
+inline cusparseStatus_t cusparseSpGEMM_workEstimation(GRADER_GEMM settings, size_t *bytes, void *buffer, GRADER_PLACE) {
+    GRADER_ASKED(bytes, buffer)
+    return cusparseSpGEMM_terms(handle, a, b, &settings->products, GRADER_HERE);
+}
+inline cusparseStatus_t cusparseSpGEMM_estimateMemory(GRADER_GEMM, float, size_t *bytes, void *buffer, size_t *more) { if (more) *more = 16; GRADER_ASKED(bytes, buffer) return CUSPARSE_STATUS_SUCCESS; }
+inline cusparseStatus_t cusparseSpGEMM_compute(GRADER_GEMM, size_t *bytes, void *buffer, GRADER_PLACE) {
+    GRADER_ASKED(bytes, buffer)
+    return cusparseSpGEMM_count(handle, ta, tb, a, b, c, GRADER_HERE);
+}
+inline cusparseStatus_t cusparseSpGEMM_copy(GRADER_GEMM, GRADER_PLACE) {
+    cusparseStatus_t status = cusparseSpGEMM_structure(handle, ta, tb, a, b, c, GRADER_HERE);
+    return status ? status : cusparseSpGEMM_values(handle, ta, tb, alpha, a, b, beta, c, compute, GRADER_HERE);
+}
+inline cusparseStatus_t cusparseSpGEMMreuse_workEstimation(GRADER_AGAIN, size_t *bytes, void *buffer) { GRADER_ASKED(bytes, buffer) return CUSPARSE_STATUS_SUCCESS; }
+inline cusparseStatus_t cusparseSpGEMMreuse_nnz(GRADER_AGAIN, size_t *bytes2, void *buffer2, size_t *bytes3, void *buffer3, size_t *bytes4, void *buffer4, GRADER_PLACE) {
+    if (!buffer2) { *bytes2 = *bytes3 = *bytes4 = 16; return CUSPARSE_STATUS_SUCCESS; }
+    return cusparseSpGEMM_count(handle, ta, tb, a, b, c, GRADER_HERE);
+}
+inline cusparseStatus_t cusparseSpGEMMreuse_copy(GRADER_AGAIN, size_t *bytes, void *buffer, GRADER_PLACE) {
+    GRADER_ASKED(bytes, buffer)
+    return cusparseSpGEMM_structure(handle, ta, tb, a, b, c, GRADER_HERE);
+}
+inline cusparseStatus_t cusparseSpGEMMreuse_compute(GRADER_GEMM, GRADER_PLACE) { return cusparseSpGEMM_values(handle, ta, tb, alpha, a, b, beta, c, compute, GRADER_HERE); }
+#undef GRADER_GEMM
+#undef GRADER_AGAIN
+#undef GRADER_ASKED
 #define GRADER_SV cusparseOperation_t t, const void *alpha, cusparseConstSpMatDescr_t a, cusparseConstDnVecDescr_t x, cusparseDnVecDescr_t y, cudaDataType compute, cusparseSpSVAlg_t algorithm, cusparseSpSVDescr_t settings
 GRADER_ROOM(cusparseSpSV_bufferSize, GRADER_SV)
 GRADER_READY(cusparseSpSV_analysis, GRADER_SV, void *buffer)
