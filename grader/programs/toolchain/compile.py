@@ -112,10 +112,8 @@ _LAUNCH_SYMBOLS = (
 # What it calls in their place, one name a file, in a program whose device code is linked.
 _OF_LINKED = re.compile(rb"__cudaRegisterLinkedBinary\w+")
 _INCLUDE = re.compile(r"""^[ \t]*#[ \t]*include[ \t]*[<"](?P<name>[^<>"\n]+)[>"]""", re.M)
-# Headers of ours that no compiler of C takes: CUDA's, its libraries' and its samples', threads.
-_CPP_HEADER = re.compile(
-    r"(?:.*/)?(?:cu\w*|nv\w*|helper_\w+|driver_types|vector_\w+|device_\w+|book|wb|pthread|windows)\.h$"
-)
+_FOR_C = frozenset(["error.h", "omp.h", "time.h", "unistd.h", "sys/mman.h", "sys/resource.h", "sys/times.h"])
+"""Headers of ours that a compiler of C takes; the others are C++, as CUDA's are here."""
 _CPP20 = re.compile(
     r"^[ \t]*#[ \t]*include[ \t]*<(?:concepts|span|ranges|numbers|bit|format|source_location|compare|coroutine)>"
     r"|\b(?:template\s*<\s*std::\w+\s+\w+|concept\s+\w+\s*=|consteval\s|constinit\s|co_(?:await|yield|return)\b|<=>)"
@@ -371,9 +369,10 @@ def _is_in_c(src: Path, name: str) -> bool:
             continue
         seen.add(path)
         for include in _INCLUDE.finditer(path.read_text("utf-8")):
-            if _CPP_HEADER.match(include["name"]):
+            own = [folder / include["name"] for folder in (path.parent, src) if (folder / include["name"]).is_file()]
+            if not own and (advance.INCLUDE / include["name"]).is_file() and include["name"] not in _FOR_C:
                 return False
-            pending += [path.parent / include["name"], src / include["name"]]
+            pending += own
     return True
 
 
