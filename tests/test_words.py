@@ -40,6 +40,11 @@ class Use(typing.NamedTuple):
     names: frozenset[str] | None
 
 
+def choices_of(node: ast.expr) -> list[ast.expr]:
+    """What `a if … else b if … else c` may be."""
+    return [*choices_of(node.body), *choices_of(node.orelse)] if isinstance(node, ast.IfExp) else [node]
+
+
 @cache
 def uses() -> tuple[list[Use], set[str]]:
     """All calls with a written id, and patterns of ids that are put together (`msg(f"checks.{name}.title")`)."""
@@ -51,7 +56,7 @@ def uses() -> tuple[list[Use], set[str]]:
                 continue
             place, first = f"{path.relative_to(PACKAGE)}:{node.lineno}", node.args[0]
             names = frozenset(str(k.arg) for k in node.keywords) if all(k.arg for k in node.keywords) else None
-            for choice in (first.body, first.orelse) if isinstance(first, ast.IfExp) else (first,):
+            for choice in choices_of(first):
                 if isinstance(choice, ast.Constant):
                     found.append(Use(place, str(choice.value), names))
                 else:

@@ -268,7 +268,7 @@ def follow(verdict: Verdict, evidence: Evidence) -> Message:
         return msg("checks.correct.hint_by_hand")
     lab = evidence.lab
     is_copied = lab.program is not None or (lab.function is not None and lab.function.memory == "host")
-    return msg(f"checks.correct.hint_{'uncopied' if is_copied else 'unwritten'}")
+    return msg("checks.correct.hint_uncopied" if is_copied else "checks.correct.hint_unwritten")
 
 
 def _of_reads(diagnosis: Diagnosis) -> Message:

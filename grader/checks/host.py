@@ -114,7 +114,11 @@ def _judged_launch(evidence: Evidence) -> Verdict:
         sizes, shared_bytes = beyond
         return failed(
             msg("checks.launch.shared_bytes_at", sizes=sizes_msg(sizes), n=shared_bytes, limit=limit),
-            msg(f"checks.launch.hint_{'fewer_threads' if shared_bytes > OPT_IN_SHARED_BYTES else 'fewer_or_opt_in'}"),
+            msg(
+                "checks.launch.hint_fewer_threads"
+                if shared_bytes > OPT_IN_SHARED_BYTES
+                else "checks.launch.hint_fewer_or_opt_in"
+            ),
             line=site.line,
             data={"shared_bytes": shared_bytes, "sizes": dict(sizes)},
         )

@@ -224,7 +224,8 @@ def sentences(diagnosis: Diagnosis, around: Circumstances) -> list[Message]:
     if diagnosis.values is not None and not (diagnosis.wrong == 1 and diagnosis.values.id == "unwritten"):
         rows.append(values_msg(diagnosis.values, len(diagnosis.shape)))
         if diagnosis.unwritten and diagnosis.values.id != "unwritten":
-            rows.append(msg(f"diagnosis.{'unset' if around.is_on_host else 'unwritten'}", n=diagnosis.unwritten))
+            n = diagnosis.unwritten
+            rows.append(msg("diagnosis.unset" if around.is_on_host else "diagnosis.unwritten", n=n))
     # That several threads write one element is told already.
     if around.race is not None and diagnosis.writers < 2:
         rows.append(msg("diagnosis.race", line=around.race.line, fault=hazard_msg(around.race)))

@@ -219,8 +219,9 @@ def _coalescing(check: Check, settings: CoalescingSettings) -> _Again | None:
     if figures is None or any(0 < abs(reached - limit) <= 1e-4 for limit in limits):
         return None
     if reached <= settings.max_ratio + TOLERANCE:
-        name = "passed" if settings.sides == "both" else "passed_one"
-        return _Again("pass", 1.0, msg(f"checks.coalescing.{name}", figures=figures))
+        is_both = settings.sides == "both"
+        passed = msg("checks.coalescing.passed" if is_both else "checks.coalescing.passed_one", figures=figures)
+        return _Again("pass", 1.0, passed)
     if check.status == "pass":
         # Which line is to blame is not stored.
         return None

@@ -132,6 +132,17 @@ def test_a_real_scheduler_with_workers_that_are_killed(cluster: Cluster, tmp_pat
     assert (tmp_path / "there" / f"{LAB}.csv").read_bytes() == (tmp_path / "here" / f"{LAB}.csv").read_bytes()
 
 
+SOON_DESERTED = """
+import sys
+from grader.cli.main import main
+from grader.grading import cluster
+
+cluster.DESERTED_S = 8.0
+sys.exit(main())
+"""
+"""The command, which waits less long for a worker."""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("dies", "told"), [("workers", "no workers are left there"), ("scheduler", "the scheduler is gone")]
@@ -142,7 +153,7 @@ def test_a_cluster_that_is_gone_for_good_is_one_line_and_loses_nothing(
     for number in range(4):
         shutil.copytree(SAMPLES / "ivanov", tmp_path / "group" / f"ivanov{number}")
     labs = put_marks_only(tmp_path, LAB, with_repairs=True).parents[1]
-    command = [sys.executable, "-m", "grader", "group", "--lab", LAB, "--labs", str(labs), "--backend", "emulator"]
+    command = [sys.executable, "-c", SOON_DESERTED, "group", "--lab", LAB, "--labs", str(labs), "--backend", "emulator"]
     process = subprocess.Popen(
         [*command, "--no-pdf", "--lang", "en", "--cluster", cluster.address],
         cwd=tmp_path,

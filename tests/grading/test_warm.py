@@ -20,6 +20,7 @@ from grader.result import encode
 
 ROOT = Path(__file__).parent.parent.parent
 Edit = Callable[[str], str]
+SMALL = 64
 
 
 def in_a_kernel(text: str, statement: str) -> str:
@@ -67,7 +68,12 @@ def without_stored_runs(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterat
 
 
 def graded(path: Path, lab: str, warm: Warm | None) -> bytes:
+    """The result of a grading at few and small sizes: it is asked whether two are the same, not what they are."""
     plain = replace(labs.find(lab), sweeps=(), timing=None)
+    usual = plain.cases["emulator"]
+    small = {name: min(value, SMALL) if value % SMALL == 0 else value for name, value in usual.observe.items()}
+    few = replace(usual, correct=usual.correct[:1], ragged=usual.ragged[:1], observe=small)
+    plain = replace(plain, cases={**plain.cases, "emulator": few})
     return encode(grade(path, plain, GradeOptions(backend="emulator", repairs=False), warm=warm))
 
 

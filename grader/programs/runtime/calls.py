@@ -301,6 +301,6 @@ def _tell_returned_early(state: State, array: str, address: int, size: int) -> N
     for item in state.unwaited:
         if item.address < address + size and address < item.address + item.size:
             data = {"array": array} | ({"kernel": item.kernel} if item.kernel else {})
-            by = "kernel" if item.kernel else "copy"
-            state.tell("not_waited", "error", msg(f"programs.returned_before_{by}", **data), item.place)
+            message = msg("programs.returned_before_kernel" if item.kernel else "programs.returned_before_copy", **data)
+            state.tell("not_waited", "error", message, item.place)
             return

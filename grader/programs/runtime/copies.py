@@ -124,10 +124,16 @@ def _piece(state: State, side: Side, size: int, place: Place, role: str) -> Piec
     """Return a side of a copy as bytes.  Raises CudaError where it reaches past its memory."""
     allocation = side.allocation
     if allocation is not None and (side.offset < 0 or side.offset + size > allocation.size):
-        verb = "reads" if role == "from" else "writes"
-        asked = side.offset + size
-        name = "set_past" if role == "set" else f"copy_{verb}_past"
-        message = msg(f"programs.{name}", array=allocation.name, size=allocation.size, bytes=asked)
+        message = msg(
+            "programs.set_past"
+            if role == "set"
+            else "programs.copy_reads_past"
+            if role == "from"
+            else "programs.copy_writes_past",
+            array=allocation.name,
+            size=allocation.size,
+            bytes=side.offset + size,
+        )
         finding = state.tell("copy_size", "error", message, place)
         raise CudaError(1, finding)
     if side.is_device:
