@@ -25,8 +25,9 @@ from grader.cli.options import (
     view_option,
 )
 from grader.errors import UsageError
+from grader.files import read_plain
 from grader.i18n import _
-from grader.report.text import speak_utf8
+from grader.report.text import Numbers, result_status, speak_utf8, visible_line
 
 if TYPE_CHECKING:
     from grader.grading.options import GradeOptions, Warm
@@ -137,7 +138,6 @@ def _one(
 
     from grader.exports.finding_formats import mark_text, write
     from grader.grading.session import graded_result, lab_of, stored_result
-    from grader.report.text import Numbers, result_status, visible_line
     from grader.result import exit_code
 
     seconds: float | None = None
@@ -222,7 +222,6 @@ def _grade(path: Path, options: GradeOptions, warm: Warm) -> None:
     from grader.grading.session import graded_result
     from grader.lab import labs
     from grader.repair.verified import without_guesses
-    from grader.report.text import Numbers, result_status, visible_line
 
     # The first character of these two lines is what an editor knows a round by (docs/places.md).
     print(f"▶ {visible_line(str(path))} · {time.strftime('%H:%M:%S')}", flush=True)
@@ -327,7 +326,6 @@ def _contents(path: Path, included: Iterable[Path] = ()) -> dict[Path, bytes]:
 
 
 def _read(files: Iterable[Path]) -> dict[Path, bytes]:
-    from grader.files import read_plain
 
     contents = {}
     for file in files:

@@ -9,9 +9,13 @@ from pathlib import Path
 import click
 
 from grader.cli.options import PathType, backend_option, complain, jobs_option, labs_option, lang_option, no_pdf_option
-from grader.errors import FileError
+from grader.devices import DEVICE_FILE
+from grader.errors import FileError, UsageError, describe_os_error
 from grader.exports import FORMATS
 from grader.i18n import _
+from grader.message import msg
+from grader.report.text import Numbers, visible_line
+from grader.words import said
 
 
 def labs_command() -> click.Command:
@@ -25,7 +29,6 @@ def _labs(labs_folders: tuple[Path, ...], lang: str) -> int:
     from grader.lab import labs
     from grader.report import terminal
     from grader.report.job import in_language
-    from grader.report.text import Numbers
 
     numbers = Numbers(lang)
     readable, broken = [], []
@@ -106,12 +109,8 @@ def _new_lab(
     run_as: str,
     lang: str,
 ) -> int:
-    from grader.errors import UsageError
     from grader.lab.interfaces import SIGNATURE
     from grader.lab.labs import create, next_steps
-    from grader.message import msg
-    from grader.report.text import visible_line
-    from grader.words import said
 
     if solution is not None:
         from grader.proposing.propose import propose
@@ -157,10 +156,8 @@ def calibrate_command() -> click.Command:
 
 
 def _calibrate(lab: str | None, device: Path | None, labs_folders: tuple[Path, ...], lang: str) -> int:
-    from grader.errors import UsageError
     from grader.gpu.calibrate import calibrate, rows
     from grader.lab import labs
-    from grader.message import msg
     from grader.report import terminal
     from grader.yaml_file import choose
 
@@ -184,11 +181,7 @@ def _calibrate(lab: str | None, device: Path | None, labs_folders: tuple[Path, .
 
 
 def _calibrate_device(file: Path) -> int:
-    from grader.devices import DEVICE_FILE
-    from grader.errors import UsageError, describe_os_error
     from grader.gpu.calibrate import measure_device, write_device
-    from grader.message import msg
-    from grader.report.text import visible_line
 
     if file.suffix != DEVICE_FILE:
         raise UsageError(msg("calibrate.file_name", file=str(file), ending=DEVICE_FILE))
@@ -242,7 +235,6 @@ def _doctor(lang: str) -> int:
     """Print what this machine can do; return 0 whatever is found."""
     from grader import doctor
     from grader.report import terminal
-    from grader.words import said
 
     symbols = {"ok": "✓", "missing": "✗", "optional": "–"}
     tools = doctor.examine()

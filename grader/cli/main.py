@@ -55,7 +55,7 @@ from grader.cli.services import autograder_command, serve_command
 from grader.errors import GraderError, UsageError
 from grader.i18n import LOCALE_FOLDER, _, ngettext
 from grader.message import Message, msg
-from grader.report.text import prepare_standard_streams
+from grader.report.text import Numbers, prepare_standard_streams
 from grader.words import text
 
 if TYPE_CHECKING:
@@ -418,7 +418,6 @@ def _predict(
     from grader.measured import PredictedTime
     from grader.report import terminal
     from grader.report.predicted import predicted_table
-    from grader.report.text import Numbers
     from grader.timing.instructions import read_device
     from grader.timing.prediction import predict_kernel, record_of
 

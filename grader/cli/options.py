@@ -27,6 +27,7 @@ from grader.devices import DEVICE_FILE, gpus
 from grader.errors import LOG_NAME, GraderError, InternalError, UsageError, describe_os_error
 from grader.i18n import _
 from grader.processes.limits import shortage
+from grader.report.text import visible
 
 _BOUNDS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.EFBIG)
 _USERS = (
@@ -90,7 +91,6 @@ def refused_by_system(error: Exception) -> str:
 
 
 def complain(message: str, code: int) -> int:
-    from grader.report.text import visible
 
     with contextlib.suppress(OSError):
         print("grade: " + visible(" ".join(message.split())), file=sys.stderr)

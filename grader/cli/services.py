@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING
 import click
 
 from grader.cli.options import PathType, backend_option, labs_option, lang_option, one_lab
-from grader.errors import UsageError
+from grader.errors import UsageError, describe_os_error
+from grader.files import data_root, write_atomically
 from grader.i18n import _
+from grader.message import msg
 from grader.processes.limits import cores
+from grader.report.text import visible_line
 
 if TYPE_CHECKING:
     import logging
@@ -61,10 +64,7 @@ def _autograder(
 ) -> int:
     from grader.autograders import ARCHIVES, SERVICES, Order, write_folder, zipped
     from grader.course.rules import secret
-    from grader.files import data_root, write_atomically
     from grader.lab import labs
-    from grader.message import msg
-    from grader.report.text import visible_line
 
     assignment = labs.find(lab, list(labs_folders))
     if any(character in grader for character in "\"'\\`$\n@"):
@@ -179,7 +179,6 @@ def _serve(
 
     from grader.cli.serve_app import Settings, application
     from grader.cli.serve_jobs import Jobs
-    from grader.errors import describe_os_error
     from grader.grading.workers import job_count
     from grader.lab import labs
 
