@@ -151,7 +151,7 @@ class _Results:
         self.whole: tuple[Start, Observation] | None = None
 
     def then(self, observations: Sequence[Observation]) -> tuple[Start, RunLimits] | None:
-        """Return what to run next, after `observations`; see `grader.programs.observe.Then`."""
+        """Return what to run next, after `observations`; see `grader.programs.execution.Then`."""
         if self._asked is None:
             self._traced, self._asked = len(observations), []
         elif _has_results(observations[-1]) and all(
