@@ -26,6 +26,7 @@ def value_changes(function: Function) -> Iterator[Change]:
     yield from _types(function)
     yield from _smallest(function)
     yield from _signed(function)
+    yield from _declared_alone(function)
     for node in function.statements:
         if node.type == "declaration" and "__shared__" not in function.text(node):
             yield from _first_values(function, node)
@@ -110,10 +111,24 @@ def _shadowing(function: Function, node: Node) -> Iterator[Change]:
     name = function.text(declarators[0]).partition("=")[0].strip()
     outer = [v for v in function.variables if v.name == name and v.role != "array"]
     is_hiding = any(0 < v.start < node.start_byte < v.end for v in outer)
-    if is_hiding and node.parent is not None:
-        if node.parent.type == "compound_statement":
-            yield Change("expression", function.line(node), (function.removed(node),), 0.2, "shadowed", "shadowed")
+    if is_hiding and node.parent is not None and node.parent.type == "compound_statement":
+        yield Change("expression", function.line(node), (function.removed(node),), 0.2, "shadowed", "shadowed")
         yield function.replacement("expression", node, f"{function.text(declarators[0])};", 0.4, "shadowed", "shadowed")
+
+
+def _declared_alone(function: Function) -> Iterator[Change]:
+    """`if (i < n) float v = a[i];`, all that its branch or loop does, as an assignment to the outer variable.
+
+    The parser knows no declaration in that place, and a type that is too much.
+    """
+    for node in function.nodes:
+        following = node.next_named_sibling if node.type == "ERROR" else None
+        assignment = assignment_of(inner_of(following))
+        if following is None or assignment is None or [n.type for n in node.children] != ["primitive_type"]:
+            continue
+        if function.text(assignment[0]) in function.known_at(node):
+            edit = Edit(function.at(node.start_byte), function.at(following.start_byte), "")
+            yield Change("expression", function.line(node), (edit,), 0.2, "shadowed", "shadowed")
 
 
 def _first_values(function: Function, node: Node) -> Iterator[Change]:

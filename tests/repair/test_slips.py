@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from grader.repair.barriers import barrier_changes
+from grader.repair.conditions import guard_changes, surplus_changes
+from grader.repair.expressions import expression_changes
+from grader.repair.several_places import array_changes
 from grader.repair.slips import slip_changes
-from tests.repair.kernels import changes
+from grader.repair.statements import value_changes
+from tests.repair.kernels import Make, changes
 
 LIMITS = "int x = threadIdx.x, r = 1;\nint b = min(x + r, n), c = min(x - r, {other});\nout[b] = out[c];"
 QUADS = "int x = threadIdx.x;\nint q = n / 4;\n"
@@ -76,3 +81,110 @@ def test_groups_that_are_multiplied_are_left_alone(index: str) -> None:
 def test_the_square_of_a_constant_may_be_meant(value: str, is_tried: bool) -> None:
     made = changes(slip_changes, "out[0] = a[0] + EPS;", f"const float EPS = {value};\n")
     assert list(made) == ["out[0] = a[0] + EPS * EPS;"] * is_tried
+
+
+TREE = "__shared__ float s[64];\nint t = threadIdx.x;\n"
+
+
+@pytest.mark.parametrize(
+    ("make", "body", "old", "new", "cost"),
+    [
+        # What a builtin variable stands beside tells which one is meant.
+        (
+            expression_changes,
+            "int i = blockIdx.x * blockDim.x + blockIdx.x;\nout[i] = 1;",
+            "+ blockIdx.x",
+            "+ threadIdx.x",
+            0.5,
+        ),
+        (
+            expression_changes,
+            "int i = threadIdx.x * blockDim.x + n;\nout[i] = 1;",
+            "threadIdx.x *",
+            "blockIdx.x *",
+            0.5,
+        ),
+        (
+            expression_changes,
+            "int i = blockIdx.x * blockDim.x + threadIdx.y;\nout[i] = 1;",
+            "threadIdx.y",
+            "threadIdx.x",
+            0.5,
+        ),
+        # Two tests of which one lets in what the other turns away.
+        (expression_changes, "int i = 1, j = 2;\nif (i < n || j < n) out[i] = 1;", "||", "&&", 0.9),
+        (expression_changes, "int i = 1, j = 2;\nif (i >= n && j >= n) return;\nout[i] = 1;", "&&", "||", 0.9),
+        (expression_changes, "int i = 1, j = 2;\nif (i < n && j < n) out[i] = 1;", "&&", "||", 2.4),
+        # Functions and shuffles the other way.
+        (expression_changes, "int i = max(threadIdx.x, n - 1);\nout[i] = 1;", "max", "min", 0.5),
+        (expression_changes, "int i = max(threadIdx.x, n);\nout[i] = 1;", "max", "min", 1.8),
+        (expression_changes, "float v = a[0];\nv += __shfl_up_sync(~0u, v, 4);", "_up_", "_down_", 0.9),
+        (
+            expression_changes,
+            "for (int i = 0; i < n; ++i) {\nif (i == 3) break;\nout[i] = 1;\n}",
+            "break;",
+            "continue;",
+            1.5,
+        ),
+        # A block steps by its own threads.
+        (
+            expression_changes,
+            "for (int i = threadIdx.x; i < n; i += blockDim.x * gridDim.x) out[i] = 1;",
+            "blockDim.x * gridDim.x",
+            "blockDim.x",
+            0.8,
+        ),
+        (slip_changes, "for (int j = n; j >= 0; --j) out[j] = 1;", "j = n;", "j = n - 1;", 0.6),
+        (
+            slip_changes,
+            f"{TREE}for (int d = blockDim.x; d > 0; d /= 2) s[t] += s[t + d];",
+            "blockDim.x;",
+            "blockDim.x / 2;",
+            1.0,
+        ),
+        (slip_changes, "int p = 4 * n + 1, q = 3 * n + 2;\nout[3 * p] = out[3 * q];", "4 * n", "3 * n", 1.2),
+        (slip_changes, "__shared__ int s[9];\nint v = a[n];\nif (v >= 0) ++s[v];", "v >= 0", "v >= 0 && v < 9", 1.0),
+        (slip_changes, "__shared__ int s[9];\nint v = a[n];\n++s[v];", "++s[v]", "if (v < 9) ++s[v]", 2.0),
+        (slip_changes, "int x = 9, b = x >= n ? n : x;\nout[b] = 1;", "? n", "? n - 1", 1.1),
+        (array_changes, "__shared__ float s[N / 2];\ns[0] = 1;", "N / 2", "N", 1.8),
+        (value_changes, "float v = 0;\nif (n) float v = a[0];\nout[0] = v;", "if (n) float v", "if (n) v", 0.2),
+        (
+            lambda function: barrier_changes(function, shares=True),
+            f"{TREE}__syncthreads();\ns[t] = a[t];\nout[t] = s[n - t];",
+            "__syncthreads();\ns[t] = a[t];",
+            "s[t] = a[t];\n__syncthreads();",
+            1.2,
+        ),
+        # What is handed over says how far the indices of the grid may go.
+        (
+            lambda function: surplus_changes(function, ()),
+            "int i = blockIdx.x * blockDim.x + threadIdx.x;\nout[i] = 1;",
+            "\nout",
+            "\nif (i >= n) return;\nout",
+            1.3,
+        ),
+        (
+            lambda function: guard_changes(function, {}),
+            "int r = 1, c = 2;\nif (r < 4) out[r * n + c] = 1;",
+            "(r < 4)",
+            "(r < 4 && c < n)",
+            2.0,
+        ),
+        (
+            lambda function: guard_changes(function, {"out": ["4", "n"]}),
+            "int r = 1, c = 2, x = 3;\nif (x) out[(size_t)(r + 1) * n + c + x] = 1;",
+            "(x)",
+            "(x && r + 1 < 4 && c + x < n)",
+            2.0,
+        ),
+        (
+            lambda function: guard_changes(function, {}),
+            f"{TREE}if (t < n)\ns[t] = a[t];",
+            "if (t < n)\ns[t] = a[t]",
+            "for (int e = t; e < n; e += blockDim.x)\ns[e] = a[e]",
+            1.8,
+        ),
+    ],
+)
+def test_what_students_slip_on(make: Make, body: str, old: str, new: str, cost: float) -> None:
+    assert changes(make, body)[body.replace(old, new)].cost == pytest.approx(cost)
