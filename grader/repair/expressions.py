@@ -20,8 +20,9 @@ from grader.repair.nodes import (
     outside_brackets,
     sides_of,
     unbracketed,
+    value_of,
 )
-from grader.submission.cpp.tree import LOOPS, descendants, remembered
+from grader.submission.cpp.tree import LOOPS, declared_name, descendants, remembered
 from grader.submission.lexical import Edit
 
 if TYPE_CHECKING:
@@ -202,6 +203,9 @@ def _number(function: Function, node: Node) -> Iterator[Change]:
         near = 1.8 if value < 4 else 2.8
         if kind == "array_size":
             near = 2.5
+        if divides(node) and value > 2:
+            # Halves are what most is divided into.
+            yield from _change(function, node, "2", 1.3, "number", kind)
         if (warp := _of_warp(function, node)) not in (0, value):
             yield from _change(function, node, str(warp), 1.7, "number", kind)
         for other in (value - 1, value + 1):
@@ -422,8 +426,24 @@ def _assignment(function: Function, node: Node) -> Iterator[Change]:
         kind = kind_at(function, node)
         change_kind: Kind = "initial_value" if {operator.type, other} == {"=", "+="} else kind
         cost = 2.0 if change_kind == "initial_value" else 3.0
+        if (operator.type, other) == ("=", "+=") and _is_lost(function, node):
+            cost = 0.5
         detail = {("+=", "="): "stored", ("=", "+="): "added"}.get((operator.type, other), "")
         yield function.replacement(change_kind, operator, other, cost, "assignment", detail)
+
+
+def _is_lost(function: Function, node: Node) -> bool:
+    """Whether all but the last of what a loop gives a variable is lost: it starts as 0 before, and isn't used within."""
+    left, right = sides_of(node)
+    name = function.text(left) if left is not None and left.type == "identifier" else ""
+    loop = next((n for n in ancestors(node, function.body) if n.type in LOOPS), None)
+    declared = [n for n in function.nodes if (value := value_of(n)) is not None and declared_name(n) == name]
+    if loop is None or right is None or len(declared) != 1 or declared[0].start_byte > loop.start_byte:
+        return False
+    value = value_of(declared[0])
+    is_zero = value is not None and re.fullmatch(r"0(?:\.0?)?[fF]?", function.text(value)) is not None
+    uses = [n for n in descendants(loop) if n.type == "identifier" and function.text(n) == name]
+    return is_zero and len(uses) == 1
 
 
 def _step(function: Function, loop: Node) -> Iterator[Change]:

@@ -243,11 +243,21 @@ def _reset(function: Function, node: Node) -> Iterator[Change]:
         places = [(outer, 0.6 if _is_stored_behind(function, outer, variable) else 2.0)]
         if outer.parent is None or outer.parent.type != "compound_statement":
             places = []
-        for place, cost in (*places, *((first, 2.6) for first in firsts)):
+        first_cost = 1.0 if _is_declared_before(function, outer, variable) else 2.6
+        for place, cost in (*places, *((first, first_cost) for first in firsts)):
             text = f"{zeroed}{function.indent(place)}"
             yield function.insertion(
                 "initial_value", place.start_byte, text, cost, "reset", "missing", line=function.line(place)
             )
+
+
+def _is_declared_before(function: Function, loop: Node, variable: Variable) -> bool:
+    """Whether a sum is declared right before a loop, and added to in a loop within: it may begin there anew."""
+    before, body = loop.prev_named_sibling, loop.child_by_field_name("body")
+    is_own = (
+        before is not None and before.type == "declaration" and before.start_byte < variable.start <= before.end_byte
+    )
+    return is_own and body is not None and any(n.type in LOOPS for n in descendants(body))
 
 
 def _is_stored_behind(function: Function, loop: Node, variable: Variable) -> bool:

@@ -134,6 +134,22 @@ TREE = "__shared__ float s[64];\nint t = threadIdx.x;\n"
             "blockDim.x",
             0.8,
         ),
+        (
+            expression_changes,
+            "float s = 0;\nfor (int i = 0; i < n; ++i) s = a[i];\nout[0] = s;",
+            "s = a",
+            "s += a",
+            0.5,
+        ),
+        (expression_changes, "float s = 0;\nfor (int i = 0; i < n; ++i) out[i] = s = a[i];", "s = a", "s += a", 0.5),
+        (
+            expression_changes,
+            "float s = 1;\nfor (int i = 0; i < n; ++i) s = a[i];\nout[0] = s;",
+            "s = a",
+            "s += a",
+            2.0,
+        ),
+        (expression_changes, "int h = n / 3;\nout[h] = 1;", "3", "2", 1.3),
         (slip_changes, "for (int j = n; j >= 0; --j) out[j] = 1;", "j = n;", "j = n - 1;", 0.6),
         (
             slip_changes,
@@ -148,6 +164,13 @@ TREE = "__shared__ float s[64];\nint t = threadIdx.x;\n"
         (slip_changes, "int x = 9, b = x >= n ? n : x;\nout[b] = 1;", "? n", "? n - 1", 1.1),
         (array_changes, "__shared__ float s[N / 2];\ns[0] = 1;", "N / 2", "N", 1.8),
         (value_changes, "float v = 0;\nif (n) float v = a[0];\nout[0] = v;", "if (n) float v", "if (n) v", 0.2),
+        (
+            value_changes,
+            "float s = 0;\nfor (int i = 0; i < n; ++i) {\nint p = i;\nfor (; p < n; ++p) s += a[p];\nout[i] = s;\n}",
+            "int p = i;",
+            "s = 0;\nint p = i;",
+            1.0,
+        ),
         (
             lambda function: barrier_changes(function, shares=True),
             f"{TREE}__syncthreads();\ns[t] = a[t];\nout[t] = s[n - t];",
