@@ -433,7 +433,7 @@ def _assignment(function: Function, node: Node) -> Iterator[Change]:
 
 
 def _is_lost(function: Function, node: Node) -> bool:
-    """Whether all but the last of what a loop gives a variable is lost: it starts as 0 before, and isn't used within."""
+    """Whether all but the last of what a loop gives a variable is lost: it starts as 0, and isn't used within."""
     left, right = sides_of(node)
     name = function.text(left) if left is not None and left.type == "identifier" else ""
     loop = next((n for n in ancestors(node, function.body) if n.type in LOOPS), None)
@@ -455,7 +455,9 @@ def _step(function: Function, loop: Node) -> Iterator[Change]:
     runs_once = bound.type == "binary_expression" and _is_right_of(function, bound, text)
     usual = dict.fromkeys([*_steps(function), "blockDim.x", "blockDim.y"])
     constants = [v.name for v in function.known_at(loop).values() if v.role == "size" and not v.start]
-    parts = {function.text(side) for side in sides_of(step) if side is not None}
+    start = loop.child_by_field_name("initializer")
+    is_of_grid = start is not None and "blockIdx" in function.parsed.words(start)
+    parts = {function.text(side) for side in sides_of(step) if side is not None and not is_of_grid}
     for other in dict.fromkeys([*usual, *constants]):
         if other != text:
             # The block's own threads step by their number, not by that of the whole grid.

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -351,11 +351,23 @@ def functions_of(parsed: ParsedFile, kernel: str) -> list[Function]:
 
 
 def host_functions(parsed: ParsedFile) -> Iterator[Function]:
-    """Yield the host functions of a file, in order of the text."""
+    """Yield the host functions of a file, those of its classes too, in order of the text."""
     for item in parsed.items:
+        if item.kind == "type" and item.active:
+            yield from (Function(parsed, method, is_kernel=False) for method in _methods(item))
         is_of_host = item.kind == "function" and item.active and not item.is_device
         if is_of_host and item.node.child_by_field_name("body") is not None:
             yield Function(parsed, item, is_kernel=False)
+
+
+def _methods(item: Item) -> Iterator[Item]:
+    """Yield the functions of the host that a class defines within its braces."""
+    for node in descendants(item.node):
+        if node.type == "function_definition" and node.child_by_field_name("body") is not None:
+            qualifiers = qualifiers_of(node)
+            name = declared_name(function_declarator(node.child_by_field_name("declarator")) or node)
+            if not qualifiers & {"__device__", "__global__"}:
+                yield replace(item, kind="function", names=(name,), node=node, start=node.start_byte, end=node.end_byte)
 
 
 _VECTOR = re.compile(r"(?:float|double|u?int|u?char|u?short|u?long)([1-4])")

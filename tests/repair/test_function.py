@@ -8,7 +8,7 @@ import pytest
 
 from grader.repair.conditions import guard_changes
 from grader.repair.expressions import expression_changes
-from grader.repair.function import Function, functions_of
+from grader.repair.function import Function, functions_of, host_functions
 from grader.repair.several_places import idea_changes
 from grader.repair.terms import term_changes
 from grader.submission.cpp.parse import parse
@@ -145,3 +145,9 @@ def test_one_member_for_another_in_two_lines() -> None:
     body = "int r = threadIdx.x / s.rows;\nint c = threadIdx.x % s.rows;\nout[r] = c;"
     changes = [c for c in idea_changes(function("float *out, Shape s", body)) if c.detail == "names_next"]
     assert [[edit.text for edit in change.edits] for change in changes] == [["s.cols", "s.cols"]]
+
+
+def test_functions_of_classes_are_the_host_s_too() -> None:
+    text = "struct Q {\n    void go() { cudaFree(x); }\n    __device__ void of(int i) { x[i] = 1; }\n    float *x;\n};\n"
+    parsed = parse(SourceText(Path("q.cu"), f"{text}void solve() {{ Q().go(); }}\n", "utf-8"))
+    assert [one.item.name for one in host_functions(parsed)] == ["go", "solve"]
