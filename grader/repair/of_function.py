@@ -13,6 +13,7 @@ from itertools import islice
 from math import prod
 
 from grader.checks import checks_with, judge
+from grader.lab.checks import HostCodeSettings
 from grader.programs.execution import CompiledProgram
 from grader.programs.records import Observation
 from grader.programs.sources import Program
@@ -27,7 +28,7 @@ from grader.repair.ranking import IN_PLANE, changes_of, in_order
 from grader.repair.symptom import faults
 from grader.repair.verified import OF_COST, VerifiedRepair, judged
 from grader.result import Check
-from grader.running.evidence import Evidence
+from grader.running.evidence import Evidence, HostFault
 from grader.running.function_runs import LIMITS, Called, Case, FunctionRuns
 from grader.running.host_code import of_call
 from grader.submission.cpp.tree import ParsedFile
@@ -65,7 +66,7 @@ def function_repairs(
     if evidence.uncombined_blocks:
         # One block that does it all would be right, and is not what is asked for.
         return []
-    of_host = frozenset(f.message.id for f in (*evidence.host.faults, *evidence.host.of_launch))
+    of_host = frozenset(f.message.id for f in (*_counted(evidence), *evidence.host.of_launch))
     case = _shown(called.runs, evidence) or (_with_faults(called.runs, of_host) if of_host else None)
     if case is None:
         return []
@@ -79,6 +80,12 @@ def function_repairs(
             return repairs
         partly = partly or repairs
     return partly
+
+
+def _counted(evidence: Evidence) -> tuple[HostFault, ...]:
+    """Return the faults of host code that cost points: what else it lacks, a change need not mend."""
+    settings = next((s.settings for s in evidence.variant.checks if isinstance(s.settings, HostCodeSettings)), None)
+    return evidence.host.counted(settings.of if settings is not None else "all")
 
 
 def _cheaper(

@@ -12,12 +12,15 @@ import pytest
 
 from grader.grading.options import GradeOptions
 from grader.grading.pipeline import grade
+from grader.lab.checks import HostCodeSettings
 from grader.lab.labs import find
+from grader.lab.records import CheckSpec
 from grader.message import msg
 from grader.repair import of_function
 from grader.repair.of_function import function_repairs
 from grader.result import Check
 from grader.running.calls import is_one_launch, living_on, one_block, suspects, uncombined_blocks
+from grader.running.evidence import HostCode, HostFault
 from grader.submission.cpp.parse import parse
 from grader.submission.source import SourceText
 
@@ -37,6 +40,7 @@ class Evidence:
     """What is known of a function, as far as a search asks for it."""
 
     runs: Any
+    variant: Any
     host: Any
     diagnoses: dict[str, Any]
     uncombined_blocks: int
@@ -116,7 +120,8 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> Any:
         called: Any = SimpleNamespace(runs=runs, program=own, compiled=Watched(own), files=[parsed], changed=program)
         evidence: Any = Evidence(
             runs=[runs.judged(case, SimpleNamespace(text=TEXT)) for case in (*runs.named(), *runs.drawn_cases(None))],
-            host=SimpleNamespace(**{"faults": (), "of_launch": ()} | host),
+            variant=SimpleNamespace(checks=[CheckSpec("host_code", 5, HostCodeSettings(of="data"))]),
+            host=HostCode(is_there=True, **host),
             diagnoses={},
             uncombined_blocks=0,
             one_block=None,
@@ -173,14 +178,16 @@ def test_a_function_that_is_right_where_it_is_run_alone_is_left_as_it_is(searche
 def test_a_fault_of_host_code_beside_right_results_is_mended_where_it_is_gone(
     searched: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fault = SimpleNamespace(message=msg("programs.copy_reads_past"), line=6)
+    fault = HostFault("copy", "k.cu", 6, msg("programs.copy_reads_past"))
+    # What costs no points may stay.
+    unchecked = HostFault("unchecked", "k.cu", 6, msg("checks.host_code.unchecked", kernel="add"))
 
     def of_call(seen: Any, _files: Any) -> Any:
         is_gone = "(n + 8 - 1) / 8" in seen[0][1].text
-        return SimpleNamespace(faults=() if is_gone else (fault,), of_launch=())
+        return HostCode(is_there=True, faults=(unchecked,) if is_gone else (fault, unchecked))
 
     monkeypatch.setattr(of_function, "of_call", of_call)
-    ((change, _text),) = searched(Runs("out[i]"), check="host_code", faults=(fault,))
+    ((change, _text),) = searched(Runs("out[i]"), check="host_code", faults=(fault, unchecked))
     assert (change.kind, change.line) == ("launch", 6) and Watched.of_device == 0
 
 
