@@ -148,6 +148,6 @@ def test_one_member_for_another_in_two_lines() -> None:
 
 
 def test_functions_of_classes_are_the_host_s_too() -> None:
-    text = "struct Q {\n    void go() { cudaFree(x); }\n    __device__ void of(int i) { x[i] = 1; }\n    float *x;\n};\n"
+    text = "struct Q {\n  void go() { cudaFree(x); }\n  __device__ void of(int i) { x[i] = 1; }\n  float *x;\n};\n"
     parsed = parse(SourceText(Path("q.cu"), f"{text}void solve() {{ Q().go(); }}\n", "utf-8"))
     assert [one.item.name for one in host_functions(parsed)] == ["go", "solve"]
