@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 
 CALL = f"{BARRIER}();"
+BETWEEN = 2.5
+"""What a barrier between what is read and what is stored costs: one at the end of the loop may do."""
 ONE_WAY = 0.8
 """By how much later a barrier at the end of a loop is tried that only fills an array or only reads it."""
 
@@ -148,7 +150,7 @@ def _between(function: Function) -> Iterator[Change]:
         text = f"const auto read = {value};\n{indent}{CALL}\n{indent}{f'if ({test}) ' if test else ''}{stores}"
         if node.next_named_sibling not in function.barriers:
             text += f"\n{indent}{CALL}"
-        yield function.replacement("barrier", node, text, 2.0, "barrier", "between", line=function.line(left))
+        yield function.replacement("barrier", node, text, BETWEEN, "barrier", "between", line=function.line(left))
 
 
 def _between_lines(function: Function, branch: Node) -> Iterator[Change]:
@@ -176,7 +178,7 @@ def _between_lines(function: Function, branch: Node) -> Iterator[Change]:
     if branch.next_named_sibling not in function.barriers:
         rows.append(CALL)
     text = f"\n{indent}".join(rows)
-    yield function.replacement("barrier", branch, text, 2.0, "barrier", "between", line=stores[0].line)
+    yield function.replacement("barrier", branch, text, BETWEEN, "barrier", "between", line=stores[0].line)
 
 
 WARP_CALL = "__syncwarp();"

@@ -37,6 +37,7 @@ _NEAR_END = re.compile(r"(?P<index>\w+) >= (?P<width>\w+)")
 _FAR_END = re.compile(r"(?P<index>\w+) < \w+ - (?P<width>\w+)")
 _AT_LEAST_ZERO = re.compile(r"(?P<index>\w+) *>= *0")
 _BELOW = re.compile(r"(?P<index>[A-Za-z_]\w*) *< *[\w.]+")
+_BELOW_NAME = re.compile(r"(?P<index>[\w.]+) < (?P<limit>[\w.]+)")
 _PART_OF_BLOCK = re.compile(r"(?:blockIdx\.x\*[\w.]+|[\w.]+\*blockIdx\.x)")
 _LOOSER_THAN_AND = re.compile(r"\|\||\?")
 # Shifts and arithmetic bind more tightly than a comparison.
@@ -221,7 +222,9 @@ def _guarded(
             outer = None
     returns = _return_place(function, text)
     if returns is not None:
-        edit = function.inserted(returns.end_byte, f"\n{function.indent(returns)}if (!({text})) return;")
+        below = _BELOW_NAME.fullmatch(text)
+        test = f"{below['index']} >= {below['limit']}" if below is not None else f"!({text})"
+        edit = function.inserted(returns.end_byte, f"\n{function.indent(returns)}if ({test}) return;")
         yield Change("guard", returns.end_point.row + 1, (edit,), cost + 0.3, "return", "missing")
 
 

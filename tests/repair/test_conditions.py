@@ -28,7 +28,7 @@ def guards(**extents: list[str]) -> Make:
             "int i = threadIdx.x;\nout[i] = 1;",
             {
                 "int i = threadIdx.x;\nif (i < n) out[i] = 1;": (1.5, "wrap", "missing", 3),
-                "int i = threadIdx.x;\nif (!(i < n)) return;\nout[i] = 1;": (1.7, "return", "missing", 2),
+                "int i = threadIdx.x;\nif (i >= n) return;\nout[i] = 1;": (1.7, "return", "missing", 2),
                 "int i = threadIdx.x;\nif (i >= 0 && i < n) out[i] = 1;": (2.3, "wrap", "missing", 3),
                 "int i = threadIdx.x;\nif (!(i >= 0 && i < n)) return;\nout[i] = 1;": (2.5, "return", "missing", 2),
             },
