@@ -149,6 +149,6 @@ def test_a_loop_that_only_reads_needs_none_within() -> None:
 
 
 def test_a_barrier_at_the_end_of_a_loop_is_tried_before_one_between() -> None:
-    step = f"{FILL};\n__syncthreads();\nfor (int k = 8; k > 0; k /= 2) {\nif (i < k) t[i] = t[i] + t[i + k];\n}"
+    step = f"{FILL};\n__syncthreads();\nfor (int k = 8; k > 0; k /= 2) {{\nif (i < k) t[i] = t[i] + t[i + k];\n}}"
     costs = {detail: cost for _group, detail, cost in made(step).values() if detail in ("between", "loop_end")}
     assert costs["loop_end"] < costs["between"]
