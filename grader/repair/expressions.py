@@ -203,7 +203,7 @@ def _number(function: Function, node: Node) -> Iterator[Change]:
         near = 1.8 if value < 4 else 2.8
         if kind == "array_size":
             near = 2.5
-        if divides(node) and value > 2:
+        if divides(node) and value > 2 and not _of_warp(function, node):
             # Halves are what most is divided into.
             yield from _change(function, node, "2", 1.3, "number", kind)
         if (warp := _of_warp(function, node)) not in (0, value):
