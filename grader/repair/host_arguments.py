@@ -132,7 +132,8 @@ def other_ends(host: Host, call: Call, index: int) -> list[str]:
                     if side_of(other, place) == side:
                         texts[other.text(place)] = None
         if side == "host":
-            texts |= dict.fromkeys(_host_arrays(call))
+            allocated = {name for c in host.calls if c.name in ALLOCATES for name in names_in_text(c.text(0))}
+            texts |= dict.fromkeys(name for name in _host_arrays(call) if name not in allocated)
     return [text for text in texts if text and text != own][:MAX_NAMES]
 
 
