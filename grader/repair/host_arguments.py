@@ -326,7 +326,7 @@ def _of_argument(caller: Function, call: Call, argument: Node, *, counts_bytes: 
 
 def _bracketed(text: str) -> str:
     """Return a text that may be multiplied as it is."""
-    return text if re.fullmatch(r"(?:\w|->|[.()* ])*", text) else f"({text})"
+    return text if re.fullmatch(r"(?:\w|->|[.()* ])*|\([^()]*\)", text) else f"({text})"
 
 
 def _shortened(node: Node) -> Iterator[tuple[Node, Node]]:
