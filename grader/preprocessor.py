@@ -59,6 +59,23 @@ def hashes(text: str, gaps: Gaps) -> Iterator[tuple[int, int]]:
         yield match.start(), gaps.end(match.end())
 
 
+_NAMES = re.compile(rf"{COMMENT}|{LITERAL}|[\w$]+", re.DOTALL)
+
+
+def without_dollars(text: str) -> str:
+    """Return a text with "_" for each "$" of its names, which compilers of host code allow and NVRTC does not, as long.
+
+    It stays as it is where that would make one name of two.
+    """
+    if "$" not in text:
+        return text
+    names = {name for name in _NAMES.findall(text) if name[:1] not in "/\"'"}
+    meant = {name: name.replace("$", "_") for name in names if "$" in name}
+    if len({*meant.values()} - names) < len(meant):
+        return text
+    return _NAMES.sub(lambda match: meant.get(match[0], match[0]), text)
+
+
 def without_line_directives(text: str) -> str:
     """`text` with blanks in place of `#line 5 "a.cu"`, `# 5` and the like; every line keeps its number.
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.compiler.process import CompilerProcess
-from grader.preprocessor import without_line_directives
+from grader.preprocessor import without_dollars, without_line_directives
 from grader.submission.device_code import device_source
 from tests.pace import at_most
 from tests.submission.labs import parsed
@@ -85,3 +85,22 @@ def test_lines_and_columns_stay(text: str) -> None:
 def test_goes_through_a_text_once(piece: str) -> None:
     with at_most(5):
         without_line_directives("#" + piece * (400_000 // len(piece)) + "*/")
+
+
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [
+        ('#define $(x) x "a $"\nint a$b = $(1); // $', '#define _(x) x "a $"\nint a_b = _(1); // $'),
+        # Two names stay two.
+        ("int a$b, a_b;", "int a$b, a_b;"),
+        ("int a$, a_$, $;", "int a_, a__, _;"),
+        ("int a$$, a_$;", "int a$$, a_$;"),
+    ],
+)
+def test_names_with_a_dollar(text: str, after: str) -> None:
+    assert without_dollars(text) == after
+
+
+def test_a_macro_called_by_a_dollar_compiles(compiler: CompilerProcess) -> None:
+    text = "#define $(x) (x)\n__global__ void k(float *a) { a[0] = $(1); }\n"
+    assert compiler.compile({"k.cu": text}, ["k"], "compute_75").ok

@@ -43,6 +43,7 @@ from grader.compiler.result import (
 from grader.compiler.worker import header_folders
 from grader.errors import InternalError
 from grader.message import Message, msg
+from grader.preprocessor import without_dollars
 from grader.processes import limits
 from grader.processes.channel import DeadlinePassed, PeerGone
 from grader.processes.child import END_WAIT_S, Child, ChildProgram, Ending
@@ -172,6 +173,7 @@ class CompilerProcess:
         wall_limit_s: float | None,
         options: Sequence[str],
     ) -> CompileResult:
+        sources = {name: without_dollars(text) for name, text in sources.items()}
         given, source = next(iter(sources.items()))
         file = given if _SAFE_FILE.fullmatch(given) else STAND_IN
         in_memory = {name: text for name, text in list(sources.items())[1:] if _SAFE_FILE.fullmatch(Path(name).name)}

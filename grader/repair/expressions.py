@@ -74,7 +74,8 @@ def _change(
     function: Function, node: Node, text: str, cost: float, group: str, kind: Kind | None = None
 ) -> Iterator[Change]:
     change_kind = kind or kind_at(function, node)
-    yield function.replacement(change_kind, node, text, cost, group)
+    is_of_template = node.parent is not None and node.parent.type == "template_argument_list"
+    yield function.replacement(change_kind, node, text, cost, group, "template" if is_of_template else "")
 
 
 def _component(function: Function, node: Node) -> Iterator[Change]:

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 STREAM_AT = {"cudaStreamSynchronize": 0, "cudaMemcpyAsync": 4, "cudaMemsetAsync": 3, "cudaEventRecord": 1}
 """Calls that name a stream, and where."""
 MAX_STREAMS = 3
+_CLOCK = re.compile(r"\bnow\(\)|\bclock\(\)|omp_get_wtime|gettimeofday|clock_gettime|QueryPerformanceCounter")
 _AT_WORK = re.compile(r"\bcuda[A-Z]|<<<")
 _LEADING = re.compile(r"^(?:d|h|dev|device|host|g|gpu|cpu|c|const)_?(?=[A-Z_a-z])", re.IGNORECASE)
 
@@ -144,9 +145,17 @@ def waits(host: Host, line: int, launched: int = 0) -> Iterator[Change]:
             elif 0 < launched < line:
                 is_it = launched < first <= line <= last
             if is_it and node.parent is not None and node.parent.type == "compound_statement":
-                edit = function.inserted(node.start_byte, f"cudaDeviceSynchronize();\n{function.indent(node)}")
-                yield Change("host", function.line(node), (edit,), 0.5, "wait", "wait")
+                place = _clock_before(function, node, launched) or node
+                edit = function.inserted(place.start_byte, f"cudaDeviceSynchronize();\n{function.indent(place)}")
+                yield Change("host", function.line(place), (edit,), 0.5, "wait", "wait")
                 break
+
+
+def _clock_before(function: Function, node: Node, launched: int) -> Node | None:
+    """Return the statement between a launch and a node of its block that reads a clock: that waits as well."""
+    siblings = node.parent.named_children if node.parent is not None else []
+    between = [n for n in siblings if is_statement(n) and launched < function.line(n) < function.line(node)]
+    return next((n for n in between if launched and _CLOCK.search(function.text(n))), None)
 
 
 # -- the order -------------------------------------------------------------------------

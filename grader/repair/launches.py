@@ -9,7 +9,7 @@ from itertools import combinations, product
 from typing import TYPE_CHECKING
 
 from grader.repair.function import Change, Function, host_functions, is_rounded_down
-from grader.repair.nodes import arguments_of, listed, named_in, operator_of, sides_of, value_of
+from grader.repair.nodes import ancestors, arguments_of, listed, named_in, operator_of, sides_of, value_of
 from grader.repair.several_places import replaced_in
 from grader.submission.cpp.tree import ParsedFile, declared_name, descendants
 from grader.submission.lexical import Edit
@@ -432,7 +432,12 @@ def shared_changes(launch: Launch, constants: Mapping[str, int]) -> Iterator[Cha
         yield function.replacement("launch", source, f"{bracketed} * sizeof(float)", 1.2, "shared_bytes", "bytes")
     for factor in factors:
         yield function.replacement("launch", source, f"{bracketed} * {factor}", 1.7, "shared_bytes", "too_few_bytes")
-    for node in identifiers(function, source):
+    for node in named_in(source):
+        if any(outer.type == "sizeof_expression" for outer in ancestors(node, function.body)):
+            continue
+        # Rows may be padded.
+        padded = function.replaced(node, f"({function.text(node)} + 1)")
+        yield Change("launch", function.line(node), (padded,), 1.6, "shared_bytes", "too_few_bytes")
         for name in factors:
             if name != function.text(node):
                 edit = function.replaced(node, f"({name})" if " " in name else name)

@@ -153,6 +153,8 @@ def _tried(
             reruns, was_run = reruns - 1, True
             budget.work -= RUNNING
             submission = rerun(texts)
+            if not submission.observed.launches:
+                continue
         one = _Tried(change.cost, parsed, change, texts, {}, was_run)
         try:
             yield from right(one, submission, soon=True)
@@ -299,5 +301,8 @@ def _run_anew(original: Original, tried: _Tried, wanted: Sequence[Failing], reru
     if rerun is None or not original.submission.observed.launches:
         return tried
     submission = rerun(tried.texts)
+    if not submission.observed.launches:
+        # It does not compile any more, or ends before it launches anything.
+        return replace(tried, kernels={}, was_run=True)
     kernels = {s.name: kernel for s in wanted if (kernel := rebound(s.kernel, submission)) is not None}
     return replace(tried, kernels=kernels, was_run=True)

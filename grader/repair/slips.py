@@ -19,6 +19,7 @@ from grader.repair.nodes import (
     index_of,
     inner_of,
     is_stored,
+    listed,
     named_in,
     only_statement,
     operator_of,
@@ -53,6 +54,8 @@ def slip_changes(function: Function) -> Iterator[Change]:
     for node in function.nodes:
         if node.type == "for_statement":
             yield from _starts(function, node)
+            yield from _tail(function, node)
+        yield from _chained(function, node)
     groups = dict(_groups(function))
     for node in function.nodes:
         if node.type == "identifier" and function.text(node) in groups:
@@ -249,3 +252,72 @@ def _indices(access: Node) -> list[Node]:
         indices += [index] if index is not None else []
         current = current.child_by_field_name("argument")
     return indices[::-1]
+
+
+_TAIL = re.compile(
+    r"\w+ *(?:\+ *(?P<before>\d+) *< *(?P<end>\w+)|\+ *(?P<whole>\d+) *<= *(?P<last>\w+)"
+    r"|< *(?P<limit>\w+) *- *(?P<less>\d+))"
+)
+
+
+def _tail(function: Function, loop: Node) -> Iterator[Change]:
+    """`for (; k + 3 < n; k += 4)` with a loop behind it for those that are left over, one at a time."""
+    condition, update = _counted_by(function, loop)
+    start, body = loop.child_by_field_name("initializer"), loop.child_by_field_name("body")
+    parts = _TAIL.fullmatch(function.text(condition)) if condition is not None else None
+    if (
+        parts is None
+        or update is None
+        or body is None
+        or loop.parent is None
+        or loop.parent.type != "compound_statement"
+    ):
+        return
+    name, step = update
+    size = parts["end"] or parts["last"] or parts["limit"]
+    width = int(parts["whole"] or int(parts["before"] or parts["less"]) + 1)
+    following = loop.next_named_sibling
+    is_done = following is not None and following.type in LOOPS and name in function.parsed.words(following)
+    first = next((n for n in (listed(body) if body.type == "compound_statement" else [body]) if _adds(n)), None)
+    if step != str(width) or is_done or first is None:
+        return
+    text = _first_term(function, first)
+    if re.search(rf"\b{name} *\+|\+ *{name}\b *[\])]", text) and f"{name} + 0" not in text:
+        return
+    is_declared = start is not None and start.type == "declaration"
+    head = f"for (int {name} = {size} / {width} * {width}; " if is_declared else "for (; "
+    tail = f"\n{function.indent(loop)}{head}{name} < {size}; ++{name}) {text}"
+    yield function.insertion("bound", loop.end_byte, tail, 0.5, "tail", "tail", line=function.line(loop))
+
+
+def _counted_by(function: Function, loop: Node) -> tuple[Node | None, tuple[str, str] | None]:
+    """Return a loop's condition, and of an update `k += 4` the variable and the step."""
+    update = assignment_of(loop.child_by_field_name("update"))
+    is_added = update is not None and update[1] == "+="
+    stepped = (function.text(update[0]), function.text(update[2])) if update is not None and is_added else None
+    return loop.child_by_field_name("condition"), stepped
+
+
+def _adds(statement: Node) -> bool:
+    assignment = assignment_of(inner_of(statement))
+    return assignment is not None and assignment[1] == "+="
+
+
+def _first_term(function: Function, statement: Node) -> str:
+    """Return a statement that adds several terms as one that adds the first alone."""
+    assignment = assignment_of(inner_of(statement))
+    assert assignment is not None
+    term = assignment[2]
+    while operator_of(term) == "+" and (left := term.child_by_field_name("left")) is not None:
+        term = left
+    return f"{function.text(assignment[0])} += {function.text(term)};"
+
+
+def _chained(function: Function, node: Node) -> Iterator[Change]:
+    """`a[i] = b[i] = v` with one of the two targets: the other may still be needed as it was."""
+    outer = assignment_of(node)
+    inner = assignment_of(outer[2]) if outer is not None else None
+    for one, cost in ((outer, 0.9), (inner, 1.2)) if outer is not None and inner is not None else ():
+        if one is not None and inner is not None and one[1] == inner[1] == "=":
+            text = f"{function.text(one[0])} = {function.text(inner[2])}"
+            yield function.replacement("expression", node, text, cost, "chained", "chained")

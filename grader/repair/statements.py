@@ -35,6 +35,7 @@ def value_changes(function: Function) -> Iterator[Change]:
             yield from _else_zero(function, node)
         elif node.type == "expression_statement":
             yield from _reset(function, node)
+            yield from _onto_unset(function, node)
             yield from _stale(function, node)
             yield from _atomic(function, node)
             edit = function.replaced(node, ";")
@@ -249,6 +250,42 @@ def _reset(function: Function, node: Node) -> Iterator[Change]:
             yield function.insertion(
                 "initial_value", place.start_byte, text, cost, "reset", "missing", line=function.line(place)
             )
+
+
+def _onto_unset(function: Function, node: Node) -> Iterator[Change]:
+    """`out[i * n + j] += v` with these elements set to 0 before the loop over what is added up."""
+    assignment = assignment_of(inner_of(node))
+    if assignment is None or assignment[1] != "+=" or assignment[0].type != "subscript_expression":
+        return
+    left = function.text(assignment[0])
+    array = function.known_at(node).get(left.partition("[")[0])
+    if array is None or array.role != "array" or array.start != function.body.start_byte:
+        return
+    loops = [a for a in ancestors(node, function.body) if a.type == "for_statement"]
+    words = function.parsed.words(assignment[0])
+    counted = [(loop, _counter(function, loop)) for loop in loops]
+    summed = [loop for loop, name in counted if name and name not in words]
+    if not summed:
+        return
+    outer = summed[-1]
+    heads = []
+    for loop, name in reversed(counted):
+        body = loop.child_by_field_name("body")
+        if loop.start_byte > outer.start_byte and name in words and body is not None:
+            heads.append(function.parsed.data[loop.start_byte : body.start_byte].decode(errors="replace").rstrip())
+    zeroed = f"{' '.join([*heads, left])} = {zero_of(array.type)};\n{function.indent(outer)}"
+    edits: tuple[Edit, ...] = (function.inserted(outer.start_byte, zeroed),)
+    if outer.parent is None or outer.parent.type != "compound_statement":
+        edits = (function.inserted(outer.start_byte, "{ " + zeroed), function.inserted(outer.end_byte, " }"))
+    yield Change("initial_value", function.line(outer), edits, 0.6, "zero", "unset")
+
+
+def _counter(function: Function, loop: Node) -> str:
+    """Return what a loop counts by, as its start names it."""
+    start = loop.child_by_field_name("initializer")
+    declarator = start.child_by_field_name("declarator") if start is not None else None
+    assignment = assignment_of(start)
+    return declared_name(declarator) if declarator is not None else function.text(assignment[0]) if assignment else ""
 
 
 def _is_declared_before(function: Function, loop: Node, variable: Variable) -> bool:

@@ -240,14 +240,14 @@ DETAILS = {
             "missing missing_around removed continues returns returns_early returns_break returns_late returns_around "
             "loop flattened break"
         ),
-        "initial_value": "missing stored added positive zero else",
-        "bound": "remainder shuffle rounded start end step neighbours",
+        "initial_value": "missing unset stored added positive zero else",
+        "bound": "remainder tail shuffle rounded start end step neighbours",
         "padding": "moved",
         "constant": "halved",
         "comparison": "overflow wrapped",
         "expression": (
             "wrapped in_place template shuffle_mask shuffle_width cancellation digits division parentheses "
-            "opposite shuffle_way neighbour factor squared unused unsigned signed narrow "
+            "chained opposite shuffle_way neighbour factor squared unused unsigned signed narrow "
             "not_shared lost macro shadowed stale atomic"
         ),
         "index": (

@@ -113,6 +113,10 @@ REPAIRS: Texts = {
     "bound_remainder": N_(
         "Line {line} handles one of the elements that are left over, but there may be several: a loop is needed there."
     ),
+    "bound_tail": N_(
+        "The loop in line {line} takes several elements at a time and leaves out the last ones where their number is "
+        "no multiple of that: a loop for the rest is missing after it."
+    ),
     "bound_shuffle": N_(
         "The distances of the shuffles in the loop in line {line} do not fit the number of lanes that exchange values: "
         "the largest distance has to be half that number."
@@ -147,6 +151,7 @@ REPAIRS: Texts = {
     ),
     "array_size": N_("The shared array declared in line {line} has the wrong size."),
     "initial_value": N_("The initial value set in line {line} is wrong."),
+    "initial_value_unset": N_("The loop in line {line} adds to elements that nobody has set: set them to 0 before it."),
     "initial_value_positive": N_(
         "Line {line} starts a maximum from the smallest positive number, which is larger than every negative one. "
         "Start from the most negative number: the largest with a minus sign."
@@ -172,6 +177,9 @@ REPAIRS: Texts = {
     "expression_lost": N_("One of the sums is missing in what line {line} stores."),
     "expression_atomic": N_(
         "Several threads add to the same element in line {line}, and some of what they add is lost: use atomicAdd()."
+    ),
+    "expression_chained": N_(
+        "Line {line} stores a value in two places, and one of them is still needed as it was: store it in one."
     ),
     "expression_opposite": N_(
         "Line {line} takes the larger of two values where the smaller one is needed, or the other way round."

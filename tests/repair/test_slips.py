@@ -150,6 +150,31 @@ TREE = "__shared__ float s[64];\nint t = threadIdx.x;\n"
             2.0,
         ),
         (expression_changes, "int h = n / 3;\nout[h] = 1;", "3", "2", 1.3),
+        # What an unrolled loop leaves over.
+        (
+            slip_changes,
+            "float s = 0;\nint k = 0;\nfor (; k + 1 < n; k += 2) {\ns += a[k];\ns += a[k + 1];\n}\nout[0] = s;",
+            "\nout",
+            "\nfor (; k < n; ++k) s += a[k];\nout",
+            0.5,
+        ),
+        (
+            slip_changes,
+            "float s = 0;\nfor (int k = 0; k < n - 1; k += 2) s += a[k] + a[k + 1];\nout[0] = s;",
+            "\nout",
+            "\nfor (int k = n / 2 * 2; k < n; ++k) s += a[k];\nout",
+            0.5,
+        ),
+        (slip_changes, "out[0] = out[1] = 3;", "out[0] = out[1] = 3", "out[0] = 3", 0.9),
+        (slip_changes, "out[0] = out[1] = 3;", "out[0] = out[1] = 3", "out[1] = 3", 1.2),
+        (
+            value_changes,
+            "for (int k = 0; k < n; ++k) {\nfor (int j = 0; j < n; ++j)\nout[j] += a[k];\n}",
+            "for (int k",
+            "for (int j = 0; j < n; ++j) out[j] = 0;\nfor (int k",
+            0.6,
+        ),
+        (value_changes, "for (int k = 0; k < n; ++k)\nout[n] += a[k];", "for", "out[n] = 0;\nfor", 0.6),
         (slip_changes, "for (int j = n; j >= 0; --j) out[j] = 1;", "j = n;", "j = n - 1;", 0.6),
         (
             slip_changes,
