@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -291,6 +292,48 @@ def test_arrays_that_one_function_allocates_are_called_as_the_launch_has_them(
     lab = labs.find("matmul")
     found = find_sources(tmp_path / "product.cu", lab.id, {lab.id})
     observed = ObservedRuns((SeenRun(("product.cu",), (launch,), ended=True),))
+    binding = bind(found, read_sources(found), lab, observed=observed).bindings["column"]
+    assert isinstance(binding, VariantBinding) and binding.requested is not None
+    assert binding.requested.exchanged == wanted
+
+
+READERS = """\
+__global__ void naive(float *a, float *b, float *c, int n) { c[threadIdx.x] = STORED a[0] * b[0]; }
+__global__ void column(float *a, float *b, float *c, int n)
+{
+    for (int k = 0; k < n; k++) c[threadIdx.x] += a[k] * b[threadIdx.x];
+}
+int main()
+{
+    int n = 64;
+    naive<<<1, 64>>>(dA, dB, dC, n);
+    column<<<1, 64>>>(dB, dA, dC, n);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("stored", "wanted"),
+    [("", Exchanged("a", "dB", "b", "dA")), ("b[1] = a[1] =", None)],
+    ids=["only reads", "makes what the next one takes"],
+)
+def test_arrays_without_const_that_a_kernel_only_read_are_the_host_s_still(
+    stored: str, wanted: Exchanged | None, tmp_path: Path
+) -> None:
+    (tmp_path / "product.cu").write_text(READERS.replace("STORED", stored))
+
+    def seen(name: str, line: int, buffers: str, before: Literal["data", "kernel"]) -> SeenLaunch:
+        arrays = [
+            SeenArgument(name, "float*", buffer=f"d{buffer}", buffer_bytes=4 * 64 * 64, before=before)
+            for name, buffer in zip("abc", buffers, strict=True)
+        ]
+        arguments = (*arrays, SeenArgument("n", "int", value=64))
+        return SeenLaunch(name, (), "product.cu", line, (1, 1, 1), (64, 1, 1), 0, arguments)
+
+    lab = labs.find("matmul")
+    found = find_sources(tmp_path / "product.cu", lab.id, {lab.id})
+    launches = (seen("naive", 9, "ABC", "data"), seen("column", 10, "BAC", "kernel"))
+    observed = Observed((SeenRun(("product.cu",), launches, ended=True),))
     binding = bind(found, read_sources(found), lab, observed=observed).bindings["column"]
     assert isinstance(binding, VariantBinding) and binding.requested is not None
     assert binding.requested.exchanged == wanted

@@ -12,7 +12,7 @@ its names do.  The kernel is then judged as if they stood in their order, and th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -204,8 +204,10 @@ def _of_run(run: SeenRun, flat: Flat, lab: Lab) -> SeenRun:
     run = replace(run, launches=tuple(_swapped(launch, flat.sites) for launch in run.launches))
     of_launches = [_kernel_of(launch, flat.kernels) for launch in run.launches]
     launches = []
+    made: set[str] = set()
     for launch, kernel in zip(run.launches, of_launches, strict=True):
-        pair = _exchanged(launch, kernel, flat.sites, lab) if kernel is not None else None
+        pair = _exchanged(launch, kernel, flat.sites, lab, made) if kernel is not None else None
+        made |= _written(launch, kernel)
         launches.append(launch if pair is None or kernel is None else _with(launch, kernel, pair, flat))
     return replace(run, launches=tuple(launches))
 
@@ -227,7 +229,19 @@ def _by_name(launch: SeenLaunch) -> dict[str, SeenArgument]:
     return {argument.name: argument for argument in launch.arguments if argument.name}
 
 
-def _exchanged(launch: SeenLaunch, kernel: Kernel, sites: Sequence[LaunchSite], lab: Lab) -> Pair | None:
+def _written(launch: SeenLaunch, kernel: Kernel | None) -> set[str]:
+    """Return the arrays that a launch writes to: of an unknown kernel all that it is handed."""
+    by_name = _by_name(launch)
+    if kernel is None:
+        return {argument.buffer for argument in by_name.values()}
+    return {by_name[p.name].buffer for p in kernel.parameters if p.is_pointer and p.is_written and p.name in by_name}
+
+
+def _exchanged(
+    launch: SeenLaunch, kernel: Kernel, sites: Sequence[LaunchSite], lab: Lab, made: Collection[str]
+) -> Pair | None:
+    """Return two parameters that the launch has in each other's place; made: arrays that launches before it wrote to,
+    which those without `const` alone may only have read."""
     by_name = _by_name(launch)
     if launch.refused or any(p.name not in by_name for p in kernel.parameters):
         return None
@@ -235,7 +249,8 @@ def _exchanged(launch: SeenLaunch, kernel: Kernel, sites: Sequence[LaunchSite], 
     for pair in _directions(kernel):
         if _flows_backwards(pair, by_name):
             return pair
-    if any(p.is_pointer and by_name[p.name].before == "kernel" and not p.is_written for p in kernel.parameters):
+    taken = [by_name[p.name] for p in kernel.parameters if p.is_pointer and not p.is_written]
+    if any(argument.before == "kernel" and argument.buffer in made for argument in taken):
         # It goes on with what another kernel made, a transposed matrix perhaps: names say nothing of that.
         return None
     for pair in _alike(kernel, lab):
