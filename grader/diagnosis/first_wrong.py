@@ -30,6 +30,8 @@ MAX_PICTURE = 128 * 128
 """Elements of an output that is still shown as a picture."""
 SELDOM_BYTES = 4
 """Values so wide or wider are hardly ever by chance, bit for bit, what memory has which nobody wrote."""
+LEAST_SHARE = 16
+"""Of so many wrong elements that are narrower one at least holds that, where it is no chance."""
 
 MAX_CHANGED = 12
 """Input elements that are changed one by one to see whether a value is made of them."""
@@ -78,6 +80,11 @@ class WrongCase:
         return tuple(h.line for h in self.hazards if h.kind == "out_of_bounds" and h.op == "load")
 
 
+def _is_share(part: Mask, whole: Mask) -> bool:
+    """Whether so many are no chance."""
+    return LEAST_SHARE * int(np.count_nonzero(part)) >= int(np.count_nonzero(whole))
+
+
 def diagnose(case: WrongCase) -> Diagnosis:
     """All that can be told about the case, with its sentences as messages.
 
@@ -95,6 +102,9 @@ def diagnose(case: WrongCase) -> Diagnosis:
         # What memory has that nobody wrote is wrong also where it comes near the right value.
         wrong = wrong | unwritten
     filling, unwritten = filling & wrong, unwritten & wrong
+    if trace is None and case.got.dtype.itemsize < SELDOM_BYTES and not _is_share(unwritten, wrong):
+        # A byte is what memory has that nobody wrote by chance, too.
+        filling = unwritten = np.zeros_like(wrong)
     outcome = Outcome(
         case.got,
         case.expected,

@@ -50,7 +50,7 @@ def barrier_changes(function: Function, shares: bool) -> Iterator[Change]:
     for call in function.statements:
         text = function.text(call).replace(" ", "")
         if text.startswith("__syncwarp("):
-            yield function.replacement("barrier", call, CALL, 0.1, "barrier", "stronger")
+            yield function.replacement("barrier", call, CALL, -0.3, "barrier", "stronger")
     for statement in function.statements:
         if not _is_uniform(function, statement) or statement in function.barriers:
             continue

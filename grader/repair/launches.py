@@ -432,12 +432,12 @@ def shared_changes(launch: Launch, constants: Mapping[str, int]) -> Iterator[Cha
         yield function.replacement("launch", source, f"{bracketed} * sizeof(float)", 1.2, "shared_bytes", "bytes")
     for factor in factors:
         yield function.replacement("launch", source, f"{bracketed} * {factor}", 1.7, "shared_bytes", "too_few_bytes")
-    for node in named_in(source):
+    for place, node in enumerate(reversed(list(named_in(source)))):
         if any(outer.type == "sizeof_expression" for outer in ancestors(node, function.body)):
             continue
         # Rows may be padded.
         padded = function.replaced(node, f"({function.text(node)} + 1)")
-        yield Change("launch", function.line(node), (padded,), 1.6, "shared_bytes", "too_few_bytes")
+        yield Change("launch", function.line(node), (padded,), 1.6 + 0.05 * place, "shared_bytes", "too_few_bytes")
         for name in factors:
             if name != function.text(node):
                 edit = function.replaced(node, f"({name})" if " " in name else name)

@@ -118,13 +118,13 @@ class Screen:
         Nothing may be said of such a launch: what it lets through is graded as the program launches it.
         """
         first, plan = self.symptom.cases[0], self.kernel.interpretation.launch
-        threads = plan.block[0]
+        threads, *others = block_of(plan, first.sizes)
         divides = not plan.grid_formula and any(side > 1 for side in plan.tile)
-        is_row = plan.block == (threads, 1, 1) and not plan.block_formula and threads > SMALL_BLOCK
+        is_row = others == [1, 1] and threads > SMALL_BLOCK
         if first.instructions <= MOST_INSTRUCTIONS or not is_row or divides:
             return None
         own = self.kernel.interpretation
-        kernel = self.kernel.read_as(replace(own, launch=replace(plan, block=(SMALL_BLOCK, 1, 1))))
+        kernel = self.kernel.read_as(replace(own, launch=replace(plan, block=(SMALL_BLOCK, 1, 1), block_formula=())))
         sizes = {name: n if n <= threads else -(-n * SMALL_BLOCK // threads) for name, n in first.sizes.items()}
         within = {name: min(n, SMALL_BLOCK) for name, n in sizes.items()}
         run = self.trials.run(kernel, first.kind, sizes, observe=self.symptom.is_observed)
