@@ -35,6 +35,7 @@ from grader.repair.nodes import (
     arguments_of,
     assignment_of,
     condition_of,
+    index_of,
     is_statement,
     listed,
     value_of,
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 STREAM_AT = {"cudaStreamSynchronize": 0, "cudaMemcpyAsync": 4, "cudaMemsetAsync": 3, "cudaEventRecord": 1}
 """Calls that name a stream, and where."""
 MAX_STREAMS = 3
+_CHECKED = re.compile(r"(?:(?P<macro>\w+)\s*\(\s*)?cuda[A-Z]\w*\s*\(")
 _CLOCK = re.compile(r"\bnow\(\)|\bclock\(\)|omp_get_wtime|gettimeofday|clock_gettime|QueryPerformanceCounter")
 _AT_WORK = re.compile(r"\bcuda[A-Z]|<<<")
 _LEADING = re.compile(r"^(?:d|h|dev|device|host|g|gpu|cpu|c|const)_?(?=[A-Z_a-z])", re.IGNORECASE)
@@ -81,9 +83,26 @@ def host_changes(
         yield from instances(launch, numbers)
     yield from field_changes(host.parsed)
     yield from stream_changes(host.parsed)
+    yield from given_changes(host.parsed)
     yield from loop_changes(host)
     yield from cap_changes(host)
     yield from tree_changes(host.parsed)
+
+
+def given_changes(parsed: ParsedFile) -> Iterator[Change]:
+    """Yield others of the program's arguments: `atoi(argv[3])` of the next one, or the one before."""
+    for function in host_functions(parsed):
+        names = [declared_name(inner) for inner, _type in parameter_nodes(function.item)]
+        for node in function.nodes if function.item.name == "main" and len(names) > 1 else ():
+            array, index = node.child_by_field_name("argument"), index_of(node)
+            if node.type != "subscript_expression" or array is None or function.text(array) != names[1]:
+                continue
+            number = function.text(index) if index is not None else ""
+            if index is None or not number.isdigit():
+                continue
+            for other in (int(number) + 1, int(number) - 1):
+                if other > 0:
+                    yield function.replacement("host", index, str(other), 1.0, "given", "given")
 
 
 def stream_changes(parsed: ParsedFile) -> Iterator[Change]:
@@ -146,9 +165,18 @@ def waits(host: Host, line: int, launched: int = 0) -> Iterator[Change]:
                 is_it = launched < first <= line <= last
             if is_it and node.parent is not None and node.parent.type == "compound_statement":
                 place = _clock_before(function, node, launched) or node
-                edit = function.inserted(place.start_byte, f"cudaDeviceSynchronize();\n{function.indent(place)}")
+                call = _checked(function).format("cudaDeviceSynchronize()")
+                edit = function.inserted(place.start_byte, f"{call}\n{function.indent(place)}")
                 yield Change("host", function.line(place), (edit,), 0.5, "wait", "wait")
                 break
+
+
+def _checked(function: Function) -> str:
+    """Return how most calls of the runtime stand in a function: bare, or within a macro that looks at their result."""
+    calls = [_CHECKED.match(function.text(n)) for n in function.statements if n.type == "expression_statement"]
+    macros = Counter(match["macro"] or "" for match in calls if match is not None)
+    macro = macros.most_common(1)[0][0] if macros else ""
+    return f"{macro}({{}});" if macro else "{};"
 
 
 def _clock_before(function: Function, node: Node, launched: int) -> Node | None:

@@ -120,7 +120,8 @@ class Screen:
         first, plan = self.symptom.cases[0], self.kernel.interpretation.launch
         threads, *others = block_of(plan, first.sizes)
         divides = not plan.grid_formula and any(side > 1 for side in plan.tile)
-        is_row = others == [1, 1] and threads > SMALL_BLOCK
+        grows = block_of(plan, {name: 2 * n for name, n in first.sizes.items()})[0] > threads
+        is_row = others == [1, 1] and threads > SMALL_BLOCK and not grows
         if first.instructions <= MOST_INSTRUCTIONS or not is_row or divides:
             return None
         own = self.kernel.interpretation

@@ -20,7 +20,7 @@ from grader.message import Message, joined, msg, sentences_of
 from grader.repair.function import Change, changed
 from grader.repair.screen import Condition
 from grader.repair.symptom import SEARCHED
-from grader.result import Check, Repair, Result
+from grader.result import Check, Repair, Result, Variant
 from grader.running.evidence import Evidence
 from grader.running.runs import run_kernel
 from grader.submission.changes import Rebind
@@ -259,7 +259,7 @@ DETAILS = {
         ),
         "host": (
             "target source ends direction directions bytes size pitch earlier later extra missing "
-            "missing_before wait kernel stream freed once reset unset needless asynchronous"
+            "missing_before given wait kernel stream freed once reset unset needless asynchronous"
         ),
     }.items()
 }
@@ -316,7 +316,16 @@ def with_repairs(result: Result, repairs: Sequence[VerifiedRepair], conditions: 
     by_check = {place: one for place, one in by_check.items() if place not in of_returns}
     checks = [_with_condition(check, by_check.get((check.variant, check.check))) for check in result.checks]
     checks = [_with_repair(check, by_place.get((check.variant, check.check))) for check in checks]
-    return structs.replace(result, checks=checks)
+    too_many = {variant for variant, _check in of_returns}
+    variants = {name: _without_excuse(v) if name in too_many else v for name, v in result.variants.items()}
+    return structs.replace(result, checks=checks, variants=variants)
+
+
+def _without_excuse(variant: Variant) -> Variant:
+    """Return a variant without the remark that threads may have left before a barrier, where that is the fault."""
+    rows = list(zip(variant.remarks, variant.remarks_said, strict=True))
+    kept = [(text, said) for text, said in rows if not said.id.startswith("remarks.exited_before_barrier")]
+    return structs.replace(variant, remarks=[text for text, _said in kept], remarks_said=[said for _text, said in kept])
 
 
 def without_guesses(result: Result) -> Result:

@@ -322,6 +322,7 @@ REPAIRS: Texts = {
     "host_earlier": N_("The call in line {line} comes too late: it belongs before line {to_line}."),
     "host_later": N_("The call in line {line} comes too early: it belongs after line {to_line}."),
     "host_extra": N_("The call in line {line} must not be there."),
+    "host_given": N_("Line {line} takes another of the program's arguments than the one that is meant."),
     "host_missing": N_("A copy to the device is missing after line {line}."),
     "host_missing_before": N_("A copy to the device is missing before line {line}."),
     "host_wait": N_("Before line {line} the program has to wait for the device."),

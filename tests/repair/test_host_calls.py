@@ -9,7 +9,14 @@ import pytest
 from grader.repair.faster_changes import shape_changes
 from grader.repair.function import Change, changed
 from grader.repair.host_arguments import directions_at, host_of, size_changes
-from grader.repair.host_calls import host_changes, initial_changes, lifetime_changes, stream_changes, waits
+from grader.repair.host_calls import (
+    given_changes,
+    host_changes,
+    initial_changes,
+    lifetime_changes,
+    stream_changes,
+    waits,
+)
 from grader.repair.launches import launch_changes, launches_of
 from grader.submission.cpp.parse import parse
 from grader.submission.source import SourceText
@@ -417,3 +424,21 @@ def test_an_array_gets_its_first_value_before_the_first_launch() -> None:
     assert min(costs, key=lambda line: costs[line]) == "cudaMemset(out, 0, sizeof(*out));"
     assert "cudaMemcpy(out, sums, sizeof(*out), cudaMemcpyDeviceToDevice);" in costs
     assert not any("(in," in line for line in costs)
+
+
+@pytest.mark.parametrize(
+    ("call", "waits_by"),
+    [("cudaFree(d);", "cudaDeviceSynchronize();"), ("ERR(cudaFree(d));", "ERR(cudaDeviceSynchronize());")],
+)
+def test_a_wait_comes_before_a_clock_and_is_checked_as_other_calls_are(call: str, waits_by: str) -> None:
+    text = f"void run(float *d) {{\n{call}\nk<<<1, 32>>>(d);\nauto t1 = clock::now();\nuse(d[0]);\n}}\n"
+    host = host_of(parse(SourceText(Path("w.cu"), text, "utf-8")))
+    assert [changed(text, change) for change in waits(host, 5, 3)] == [
+        text.replace("auto t1", f"{waits_by}\nauto t1"),
+    ]
+
+
+def test_another_of_the_program_s_arguments() -> None:
+    text = "int main(int n, char **argv) {\nint r = atoi(argv[2]);\n}\nint other(int n, int *argv) { return argv[1]; }\n"
+    found = {changed(text, change) for change in given_changes(parse(SourceText(Path("w.cu"), text, "utf-8")))}
+    assert found == {text.replace("argv[2]", "argv[3]"), text.replace("argv[2]", "argv[1]")}

@@ -102,6 +102,10 @@ def test_a_launch_that_needs_its_own_block_keeps_it(plan: LaunchPlan) -> None:
     assert small(plan) is None
 
 
+def test_a_block_that_has_a_limit_is_made_smaller() -> None:
+    assert small(replace(PLAN, block_formula=("min(n, 256)",))) is not None
+
+
 def test_a_block_for_each_element_is_made_smaller() -> None:
     assert small(replace(PLAN, tile=(1,), grid_formula=())) is not None
 

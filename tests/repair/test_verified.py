@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from grader.message import msg
 from grader.repair.function import Change
-from grader.repair.verified import judged
+from grader.repair.verified import VerifiedRepair, judged, with_repairs
+from grader.result import Check, Environment, Result, Score, Student, Variant
 from grader.submission.cpp.parse import parse
 from grader.submission.source import SourceText
 
@@ -47,3 +49,23 @@ def test_what_may_fail_beside_a_right_result(
     repair = judged(parsed, evidence, change, checks(**before), checks(**after), evidence)
     assert (repair.rest if repair is not None else None) == rest
     assert repair is None or repair.is_shown == bool(rest)
+
+
+def test_a_remark_does_not_excuse_a_return_that_is_the_fault() -> None:
+    left, other = msg("remarks.exited_before_barrier", line=4, n=3), msg("remarks.no_size")
+    variant = Variant(kernel="k", remarks=["left", "other"], remarks_said=[left, other])
+    check = Check(id="a", variant="naive", check="races", status="fail", earned=0, possible=1)
+    change = Change("guard", 3, (), 1.0, "returns", "returns")
+    for is_shown in (True, False):
+        given = Result(
+            student=Student(id="s"),
+            lab="transpose",
+            status="failed",
+            score=Score(earned=0, possible=1, pending=0),
+            environment=Environment(backend="emulator", grader="0", seed=1),
+            variants={"naive": variant},
+            checks=[check],
+        )
+        repair = VerifiedRepair("naive", "k.cu", change, ("races",), is_complete=is_shown, diff=())
+        after = with_repairs(given, [repair] if is_shown else [])
+        assert after.variants["naive"].remarks == (["other"] if is_shown else ["left", "other"])
