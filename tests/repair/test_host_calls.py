@@ -439,6 +439,6 @@ def test_a_wait_comes_before_a_clock_and_is_checked_as_other_calls_are(call: str
 
 
 def test_another_of_the_program_s_arguments() -> None:
-    text = "int main(int n, char **argv) {\nint r = atoi(argv[2]);\n}\nint other(int n, int *argv) { return argv[1]; }\n"
+    text = "int main(int n, char **argv) {\nint r = f(argv[2]);\n}\nint other(int n, int *argv) { return argv[1]; }\n"
     found = {changed(text, change) for change in given_changes(parse(SourceText(Path("w.cu"), text, "utf-8")))}
     assert found == {text.replace("argv[2]", "argv[3]"), text.replace("argv[2]", "argv[1]")}
