@@ -47,7 +47,7 @@ def return_changes(function: Function, node: Node, condition: Node) -> Iterator[
         )
     following = node.next_named_sibling
     if following is not None and following.type == "expression_statement" and following not in function.barriers:
-        edit = function.replaced(node, f"if (!({function.text(condition)}))")
+        edit = function.replaced(node, f"if ({_opposite(function, condition)})")
         yield Change("guard", line, (edit,), before, "returns", "returns_early")
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from grader.measured import Diagnosis, Element, ElementRange, ElementRead, ElementWriter
+from grader.measured import Diagnosis, Element, ElementRange, ElementRead, ElementWriter, WrongPattern
 from grader.ptx.records import Hazard
 from grader.repair.clues import RIGHT, UNLIKELY, Clues, clues_of
-from grader.repair.function import Change, functions_of
+from grader.repair.function import Change, Kind, functions_of
 from grader.submission.cpp.parse import parse
 from grader.submission.lexical import Edit
 from grader.submission.source import SourceText
@@ -176,3 +177,112 @@ def test_threads_that_write_one_element_have_a_wrong_index_and_lack_no_barrier()
 def test_a_value_that_is_nearly_right_may_have_lost_digits(expected: float, got: float, is_close: bool) -> None:
     seen = replace(diagnosis([], []), expected=expected, got=got)
     assert ("close" in clues_of(FUNCTIONS, "correct", [], seen, [], NAMES).symptoms) == is_close
+
+
+def hazard(kind: str, detail: str = "", line: int = 4, space: str = "shared", **more: int | str) -> Hazard:
+    place = (0, 0, 0)
+    array = str(more.get("array", "a"))
+    return Hazard(kind, detail, line, space, "store", array, 0, 4, 64, place, place, other_line=more.get("other_line"))
+
+
+@pytest.mark.parametrize(
+    ("check", "hazards", "symptoms"),
+    [
+        ("correct", [], ("exact",)),
+        ("ragged_sizes", [], ("ragged",)),
+        # What costs too much is no wrong result.
+        ("bank_conflicts", [], ("bank_conflicts",)),
+        ("coalescing", [], ("coalescing",)),
+        # Threads have ended before a barrier, and nothing went wrong.
+        ("races", [], ("exact", "ended")),
+        ("correct", [hazard("out_of_bounds", "before")], ("exact", "below")),
+        ("correct", [hazard("out_of_bounds", "after")], ("exact", "shared_outside")),
+        ("correct", [hazard("out_of_bounds", "after", space="global")], ("exact", "out_of_bounds")),
+        ("correct", [hazard("uninitialized")], ("exact", "uninitialized")),
+        # Of several the gravest, and each access outside.
+        (
+            "correct",
+            [hazard("uninitialized"), hazard("out_of_bounds", "before", 9), hazard("out_of_bounds", "after", 5)],
+            ("exact", "shared_outside", "below"),
+        ),
+        ("correct", [hazard("race", "write_write", other_line=4)], ("exact", "write_write")),
+    ],
+)
+def test_what_was_seen_has_its_symptom(check: str, hazards: list[Hazard], symptoms: tuple[str, ...]) -> None:
+    assert clues_of(FUNCTIONS, check, hazards, None, (), NAMES).symptoms == symptoms
+
+
+def test_both_lines_of_a_race_are_suspected() -> None:
+    lines = clues_of(FUNCTIONS, "races", [hazard("race", "read_write", 9, other_line=4)], None, (), NAMES).lines
+    assert (lines[9], lines[4]) == (1.0, 1.0)
+
+
+def test_where_two_threads_write_one_element_by_one_line_the_rest_follows_from_it() -> None:
+    by_one_line = [hazard("race", "write_write", 4, other_line=4), hazard("race", "read_write", 9, other_line=10)]
+    lines = clues_of(FUNCTIONS, "races", by_one_line, None, (), NAMES).lines
+    assert lines[4] == 1.0 and lines[9] < 1.0 and lines[10] < 1.0
+
+
+def test_an_array_that_is_left_may_be_too_small() -> None:
+    left = clues_of(FUNCTIONS, "correct", [hazard("out_of_bounds", "after", 9)], None, (), NAMES)
+    assert left.lines[2] == 1.0
+    beyond = [hazard("out_of_bounds", "after", 9, "global", array="C")]
+    assert clues_of(FUNCTIONS, "correct", beyond, None, (), NAMES).lines.get(2, 0.0) < 1.0
+
+
+def test_what_nobody_wrote_should_have_been_filled_where_its_array_is() -> None:
+    lines = clues_of(FUNCTIONS, "correct", [hazard("uninitialized", line=9, array="b")], None, (), NAMES).lines
+    assert (lines[5], lines[9]) == (1.0, 1.0) and lines.get(4, 0.0) < 1.0
+
+
+def test_costs_follow_group_then_kind_then_symptom_and_place() -> None:
+    def cost(kind: Kind, group: str, line: int, text: str = "0") -> float:
+        return round(clues.cost(Change(kind, line, (Edit(5000, 5001, text),), 1.0, group)), 2)
+
+    clues = Clues({4: 1.0, 5: 0.5}, (), ("race",))
+    # A group's own shift before its kind's, and that before any other's; lines that nothing points to come later.
+    assert cost("barrier", "move_barrier", 4) == 0.4 and cost("barrier", "x", 4) == -0.7
+    assert (cost("index", "index", 4), cost("index", "index", 5), cost("index", "index", 9)) == (1.8, 2.45, 3.1)
+    moved = Clues({4: 1.0}, (), ("moved",), frozenset({"n"}))
+    clues = moved
+    # As long as the way by which the values are moved, and by the name that it has.
+    assert (cost("index", "add_term", 4, " + n"), cost("index", "add_term", 4, " + m")) == (-2.5, -1.0)
+    assert cost("index", "times", 4, " * n") == 1.0
+
+
+@pytest.mark.parametrize(
+    ("rule", "by", "distances"),
+    [("shifted", 16, {"n", "S"}), ("shifted", -16, {"n", "S"}), ("shifted", 3, set()), ("offset", 16, set())],
+)
+def test_what_values_are_moved_by_may_have_a_name(rule: str, by: int, distances: set[str]) -> None:
+    text = "const int S = 16;\n" + TEXT.replace("s = 0;", "s = S - S;")
+    functions = functions_of(parse(SourceText(Path("mul.cu"), text, "utf-8")), "mul")
+    seen = replace(diagnosis([], []), values=WrongPattern(id=rule, holds=1, of=1, data={"by": by}))
+    assert clues_of(functions, "correct", (), seen, (), {**NAMES, "n": "n"}).distances == distances
+
+
+@pytest.mark.parametrize(
+    ("fields", "symptom"),
+    [
+        ({"unwritten": 3, "writer": None}, "unwritten"),
+        ({"unwritten": 3}, "misplaced"),
+        ({"rule": "nan"}, "garbage"),
+        ({"got": None}, "garbage"),
+        ({"rule": "transposed"}, "exchanged"),
+        ({"region": "diagonal_blocks"}, "exchanged"),
+        ({"rule": "scaled", "writer": None}, "too_many"),
+        ({"rule": "offset"}, "off_by_one"),
+        ({"rule": "shifted", "by": 1}, "moved"),
+        ({"rule": "zero"}, "whole"),
+    ],
+)
+def test_wrong_values_have_their_symptoms(fields: dict[str, Any], symptom: str) -> None:
+    changes = {name: value for name, value in fields.items() if name not in ("rule", "region", "by")}
+    by = {"by": fields["by"]} if "by" in fields else {}
+    if "rule" in fields:
+        changes["values"] = WrongPattern(id=fields["rule"], holds=1, of=1, data=by)
+    if "region" in fields:
+        changes["region"] = WrongPattern(id=fields["region"], holds=1, of=1, data={})
+    plain = clues_of(FUNCTIONS, "correct", (), diagnosis([], []), (), NAMES).symptoms
+    seen = clues_of(FUNCTIONS, "correct", (), replace(diagnosis([], []), **changes), (), NAMES).symptoms
+    assert symptom in seen and symptom not in plain

@@ -165,3 +165,18 @@ def test_a_loop_that_goes_as_far_as_it_reaches_goes_as_others_do() -> None:
     assert not [
         c for c in changes(expression_changes, "for (int j = 0; j < n; j++) out[j] = 1;").values() if c.group == "step"
     ]
+
+
+@pytest.mark.parametrize(
+    ("body", "cost"),
+    [
+        ("int i = threadIdx.x;\nif (i < n) out[i] = 1;", 2.2),
+        # Not of a loop, of another number than the caller's, or of what is no index.
+        ("for (int i = 0; i < n; i++) out[i] = 1;", 1.0),
+        ("int i = threadIdx.x, m = n - 1;\nif (i < m) out[i] = 1;", 1.0),
+        ("if (a[0] < n) out[0] = 1;", 1.0),
+        ("int i = threadIdx.x;\nif (i < 8) out[i] = 1;", 1.0),
+    ],
+)
+def test_an_index_as_large_as_a_size_is_hardly_let_in(body: str, cost: float) -> None:
+    assert changes(expression_changes, body)[body.replace(" < ", " <= ")].cost == cost
