@@ -179,10 +179,11 @@ def test_a_value_that_is_nearly_right_may_have_lost_digits(expected: float, got:
     assert ("close" in clues_of(FUNCTIONS, "correct", [], seen, [], NAMES).symptoms) == is_close
 
 
-def hazard(kind: str, detail: str = "", line: int = 4, space: str = "shared", **more: int | str) -> Hazard:
+def hazard(
+    kind: str, detail: str = "", line: int = 4, space: str = "shared", array: str = "a", other_line: int = 0
+) -> Hazard:
     place = (0, 0, 0)
-    array = str(more.get("array", "a"))
-    return Hazard(kind, detail, line, space, "store", array, 0, 4, 64, place, place, other_line=more.get("other_line"))
+    return Hazard(kind, detail, line, space, "store", array, 0, 4, 64, place, place, other_line=other_line)
 
 
 @pytest.mark.parametrize(
