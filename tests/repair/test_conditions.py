@@ -143,7 +143,7 @@ def test_what_keeps_an_access_within_its_array(extents: list[str], index: str, c
             {},
             "int i = threadIdx.x;\nif (i >= 4) return;\nout[i] = 1;\n__syncthreads();",
             "if (i >= 4) return;",
-            "if (!(i >= 4))",
+            "if (i < 4)",
             1.4,
             "returns",
         ),
