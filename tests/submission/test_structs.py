@@ -333,7 +333,7 @@ def test_arrays_without_const_that_a_kernel_only_read_are_the_host_s_still(
     lab = labs.find("matmul")
     found = find_sources(tmp_path / "product.cu", lab.id, {lab.id})
     launches = (seen("naive", 9, "ABC", "data"), seen("column", 10, "BAC", "kernel"))
-    observed = Observed((SeenRun(("product.cu",), launches, ended=True),))
+    observed = ObservedRuns((SeenRun(("product.cu",), launches, ended=True),))
     binding = bind(found, read_sources(found), lab, observed=observed).bindings["column"]
     assert isinstance(binding, VariantBinding) and binding.requested is not None
     assert binding.requested.exchanged == wanted
