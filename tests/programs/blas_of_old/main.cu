@@ -3,6 +3,7 @@
 int main() {
     float a[] = {1, 2, 3, 4}, b[] = {5, 6, 7, 8}, c[4] = {0}, *da, *db, *dc;
     cublasAlloc(4, sizeof(float), (void **)&da);
+    cudaMemset(da, 0, 4 * sizeof(float));
     cublasSgemm('n', 't', 2, 2, 2, 1, da, 2, da, 2, 0, da, 2);
     int before = cublasGetError();
     printf("%d %d\n", before, cublasInit());

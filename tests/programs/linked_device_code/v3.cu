@@ -5,8 +5,8 @@
 static __device__ int calls = 5;
 __constant__ float scale;
 
-v3::v3() { x = y = z = 1; }
-v3::v3(float a, float b, float c) : x(a), y(b), z(c) {}
+__host__ __device__ v3::v3() { x = y = z = 1; }
+__host__ __device__ v3::v3(float a, float b, float c) : x(a), y(b), z(c) {}
 
 __host__ __device__ void v3::normalize() {
     float t = sqrtf(x * x + y * y + z * z);

@@ -2,28 +2,32 @@
 #pragma once
 #include "cublas_v2.h"
 inline cublasHandle_t grader_old_handle;
-inline cublasStatus_t grader_old_status = CUBLAS_STATUS_NOT_INITIALIZED;
+inline cublasStatus_t grader_old_status = CUBLAS_STATUS_SUCCESS;
 inline void grader_old_note(cublasStatus_t status) {
     if (status != CUBLAS_STATUS_SUCCESS) grader_old_status = status;
 }
 inline cublasStatus_t cublasInit(GRADER_PLACE) {
-    if (!grader_old_handle) grader_old_status = cublasCreate(&grader_old_handle, GRADER_HERE);
+    if (!grader_old_handle) grader_old_note(cublasCreate(&grader_old_handle, GRADER_HERE));
     return grader_old_handle ? CUBLAS_STATUS_SUCCESS : grader_old_status;
+}
+// A call before cublasInit() is no error: on an H200 with CUDA 13 cublasGetError() tells success after one.
+inline cublasHandle_t grader_old(GRADER_PLACE) {
+    cublasInit(GRADER_HERE);
+    return grader_old_handle;
 }
 inline cublasStatus_t cublasShutdown(GRADER_PLACE) {
     if (!grader_old_handle) return CUBLAS_STATUS_NOT_INITIALIZED;
     cublasStatus_t status = cublasDestroy(grader_old_handle, GRADER_HERE);
     grader_old_handle = nullptr;
-    grader_old_status = CUBLAS_STATUS_NOT_INITIALIZED;
     return status;
 }
 inline cublasStatus_t cublasGetError() {
     cublasStatus_t status = grader_old_status;
-    grader_old_status = grader_old_handle ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_INITIALIZED;
+    grader_old_status = CUBLAS_STATUS_SUCCESS;
     return status;
 }
 inline cublasStatus_t cublasSetKernelStream(cudaStream_t stream, GRADER_PLACE) {
-    return grader_old_handle ? cublasSetStream(grader_old_handle, stream, GRADER_HERE) : CUBLAS_STATUS_NOT_INITIALIZED;
+    return cublasSetStream(grader_old(GRADER_HERE), stream, GRADER_HERE);
 }
 inline cublasStatus_t cublasAlloc(int n, int size, void **pointer, GRADER_PLACE) {
     if (n <= 0 || size <= 0) return CUBLAS_STATUS_INVALID_VALUE;
@@ -36,11 +40,10 @@ inline cublasOperation_t grader_old_op(char t) { return t == 'T' || t == 't' ? C
 inline cublasFillMode_t grader_old_fill(char u) { return u == 'U' || u == 'u' ? CUBLAS_FILL_MODE_UPPER : CUBLAS_FILL_MODE_LOWER; }
 inline cublasSideMode_t grader_old_side(char s) { return s == 'R' || s == 'r' ? CUBLAS_SIDE_RIGHT : CUBLAS_SIDE_LEFT; }
 inline cublasDiagType_t grader_old_unit(char d) { return d == 'U' || d == 'u' ? CUBLAS_DIAG_UNIT : CUBLAS_DIAG_NON_UNIT; }
-// A call before cublasInit() does nothing but leave its status, as with the library.
 #define GRADER_OLD_(name, parameters, ...) \
-    inline void name parameters { grader_old_note(grader_old_handle ? name(grader_old_handle, __VA_ARGS__, GRADER_HERE) : CUBLAS_STATUS_NOT_INITIALIZED); }
+    inline void name parameters { grader_old_note(name(grader_old(GRADER_HERE), __VA_ARGS__, GRADER_HERE)); }
 #define GRADER_OLD_RESULT_(R, name, parameters, ...) \
-    inline R name parameters { R result{}; grader_old_note(grader_old_handle ? name(grader_old_handle, __VA_ARGS__, &result, GRADER_HERE) : CUBLAS_STATUS_NOT_INITIALIZED); return result; }
+    inline R name parameters { R result{}; grader_old_note(name(grader_old(GRADER_HERE), __VA_ARGS__, &result, GRADER_HERE)); return result; }
 #define GRADER_OLD(T, L, I) \
     GRADER_OLD_(cublas##L##copy, (int n, const T *x, int incx, T *y, int incy, GRADER_PLACE), n, x, incx, y, incy) \
     GRADER_OLD_(cublas##L##swap, (int n, T *x, int incx, T *y, int incy, GRADER_PLACE), n, x, incx, y, incy) \
