@@ -31,8 +31,9 @@ TRIES = 6
 """A kernel that so many times in a row found memory as at none of its launches is looked at no more."""
 INSTRUCTIONS_PER_BYTE = 0.5
 """Looking at a byte must be little beside running the launch, or all launches since the last look: what is known once
-costs nothing from then on, as nothing has changed but what was put there.  Each look in vain doubles what must have
-run."""
+costs nothing from then on, as nothing has changed but what was put there."""
+SHORT_TRIES = 3
+"""Looks at memory between launches that take less than a look; each in vain takes four times as much to have run."""
 COPIED_PER_INSTRUCTION = 0.25
 """Bytes that are copied before first launches of kernels, of which nobody knows what they will take, for each
 instruction that kernels have taken so far."""
@@ -103,7 +104,7 @@ class _Kernel:
         """Whether so many bytes of memory are to be looked at before the next launch."""
         if self.instructions >= size * INSTRUCTIONS_PER_BYTE:
             return self.misses < TRIES
-        return self.since >= size * INSTRUCTIONS_PER_BYTE * (1 << self.misses)
+        return self.misses < SHORT_TRIES and self.since >= size * INSTRUCTIONS_PER_BYTE * (1 << 2 * self.misses)
 
 
 class Repeats:

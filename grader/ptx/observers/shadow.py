@@ -143,6 +143,7 @@ OTHER_BLOCKS = 3
 """The distance of two blocks (see `BarrierOrder.distance`)."""
 KEPT_LANES = 2_000_000
 """Accesses (of single threads) noted before those are forgotten that nobody needs any more."""
+UNITS_PER_KEPT_LANE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -406,7 +407,9 @@ class Shadow:
         self.events = [self.events[number] for number in used.tolist()]
         self.moments = [self.moments[number] for number in used.tolist()]
         self.signals = bytearray(self.signals[number] for number in used.tolist())
-        self._room = max(KEPT_LANES, sum(event.address.lanes.n + 64 for event in self.events))
+        # To look through the history of a large array takes long; it must be little beside what is recorded meanwhile.
+        kept = sum(event.address.lanes.n + 64 for event in self.events)
+        self._room = max(KEPT_LANES, kept, self._count // UNITS_PER_KEPT_LANE)
 
     def record(self, units: Array, stamp: AccessEpoch, order: BarrierOrder, kind: str, in_block_only: bool) -> None:
         if kind in ("store", "signal"):
