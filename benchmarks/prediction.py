@@ -138,10 +138,13 @@ def write_profiles(target: Path, times: dict[str, dict], part: int, parts: int, 
 
 # -- fitting ---------------------------------------------------------------------------------------------------------
 
-LIMITS = {"overlap": (1.2, 6), "alone": (0, 1), "kept": (0, 0.9)} | dict.fromkeys(
+LIMITS = {"overlap": (1.2, 6), "alone": (0, 1)} | dict.fromkeys(
     ("issue", "pipes", "lsu", "l2", "dram"), (0.8, 2)
 )
 """What fitted coefficients may be; others between 0.005 and 50."""
+FIXED = ("dram", "lsu")
+"""Coefficients that are not fitted."""
+START = Coefficients()
 FOLDS = 5
 
 
@@ -191,7 +194,7 @@ def errors(rows: list[Row], fitted: Coefficients, processor: Processor) -> np.nd
     return np.array([log(predict(row.asked, processor, fitted).time_us / row.time_us) for row in rows])
 
 
-def fit(rows: list[Row], processor: Processor) -> Coefficients:
+def fit(rows: list[Row], processor: Processor, start: Coefficients = START) -> Coefficients:
     """Coefficients of the least absolute error (beyond a factor of e all count alike), families weighted by the root of
     their launches."""
     counts: dict[str, int] = {}
@@ -202,11 +205,11 @@ def fit(rows: list[Row], processor: Processor) -> Coefficients:
     def loss(fitted: Coefficients) -> float:
         return float((weights * np.minimum(abs(errors(rows, fitted, processor)), 1)).sum() / weights.sum())
 
-    best = Coefficients()
+    best = start
     least = loss(best)
     step = 1.35
     for _round in range(4):
-        for name in (field.name for field in fields(Coefficients)):
+        for name in (field.name for field in fields(Coefficients) if field.name not in FIXED):
             for factor in (step, 1 / step):
                 low, high = LIMITS.get(name, (0.005, 50))
                 while low <= getattr(best, name) * factor <= high:

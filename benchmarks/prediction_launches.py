@@ -22,6 +22,7 @@ sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402
 from prediction_own_launches import Data, Measured, Number, own_launches  # noqa: E402
+from prediction_unseen import unseen_launches  # noqa: E402
 
 from grader.compiler.process import CompilerProcess  # noqa: E402
 from grader.gpu.bench import compile_references, reference_request  # noqa: E402
@@ -32,7 +33,11 @@ from grader.launching.kernel import BoundKernel, Loaded, bound_kernels  # noqa: 
 from grader.launching.programs import Built, ProgramStore  # noqa: E402
 from grader.submission.binding.bind import bind  # noqa: E402
 
-OWN = ROOT / "benchmarks" / "prediction_kernels.cu"
+OWN = {
+    "own": (ROOT / "benchmarks" / "prediction_kernels.cu", own_launches),
+    "unseen": (ROOT / "benchmarks" / "prediction_unseen.cu", unseen_launches),
+}
+"""Programs of this benchmark by name, and their launches."""
 LABS = ("transpose", "matmul", "batch-square", "box-blur")
 
 
@@ -56,11 +61,10 @@ def catalogue(architecture: str = "sm_90") -> Catalogue:
         def keep(name: str, oldest: Built, newest: Built) -> None:
             ptx[name], cubins[name] = oldest.result.ptx, newest.result.cubin
 
-        text = OWN.read_text("utf-8")
-        keep("own", *(store.get_text({OWN.name: text}, []) for store in stores))
-        launches += own_launches()
-        for name in LABS:
-            lab = labs.find(name)
+        for name, (file, launches_of) in OWN.items():
+            keep(name, *(store.get_text({file.name: file.read_text("utf-8")}, []) for store in stores))
+            launches += launches_of()
+        for lab in map(labs.find, LABS):
             for measured, built in [*_references(lab, stores), *_specimens(lab, stores)]:
                 keep(measured.program, *built)
                 launches.append(measured)
@@ -154,7 +158,7 @@ def _specimens(lab: Lab, stores: tuple[ProgramStore, ProgramStore]) -> Iterator[
             if file.stem in LEFT_OUT:
                 continue
             reading = Reading(file, lab, None)
-            submission = bind(reading.found, reading.sources, lab)
+            submission = bind(reading.submitted, reading.sources, lab)
             for variant, kernel in bound_kernels(lab, submission).items():
                 for sizes in SPECIMEN_SIZES[lab.id]:
                     found = _specimen(lab, stores, kernel, f"{kind}/{file.stem}", variant, sizes)

@@ -252,6 +252,7 @@ class Schedule:
     """A basic block: its steps, and what they come to together.
 
     joined: ids of shared loads that the assembler joins with an earlier one (to 16 bytes), if they are aligned so.
+    unrolled: where the block is a loop, the assembler lets two of its iterations be on their way together.
     by_line: of each source line the machine instructions by pipe, and the barriers.
     """
 
@@ -260,6 +261,7 @@ class Schedule:
     by_pipe: tuple[tuple[str, float], ...]
     barriers: int
     joined: frozenset[int]
+    unrolled: bool
     by_line: tuple[tuple[int, tuple[tuple[str, float], ...], int], ...]
 
 
@@ -316,8 +318,23 @@ def schedule(instructions: tuple[Instruction, ...]) -> Schedule:
         tuple(by_pipe.items()),
         sum(barriers.values()),
         _joined(instructions),
+        _is_unrolled(instructions),
         tuple((line, tuple(pipes.items()), barriers[line]) for line, pipes in by_line.items()),
     )
+
+
+def _is_unrolled(instructions: tuple[Instruction, ...]) -> bool:
+    """Whether the assembler unrolls a loop of this block: it does so four times where a count runs down to a constant
+    and nothing in it keeps loads in their place; registers are enough for the loads of two iterations (seen in machine
+    code of matrix products).  Loads for double precision stay where they are."""
+    ends_at_constant = False
+    for instruction in instructions:
+        fact = facts(instruction.opcode)
+        if fact.memory in ("store", "atomic", "fence", "copy") or fact.ends == "barrier" or "f64" in instruction.modifiers:
+            return False
+        if instruction.opcode == "setp" and instruction.modifiers[0] in ("ne", "eq"):
+            ends_at_constant = isinstance(instruction.operands[-1], Immediate)
+    return ends_at_constant
 
 
 def _joined(instructions: tuple[Instruction, ...]) -> frozenset[int]:

@@ -54,10 +54,11 @@ class Coefficients:
     dram: float = 1.0
     path: float = 1.0
     path_memory: float = 1.0
+    slowest: float = 0.4
+    start: float = 1.0
     hot_cycles: float = 1.3
     line_cycles: float = 5.0
     atomic_cycles: float = 0.015
-    kept: float = 0.5
 
 
 FITTED = Coefficients(
@@ -73,7 +74,6 @@ FITTED = Coefficients(
     path_memory=0.835,
     hot_cycles=3.56,
     line_cycles=2.65,
-    kept=0.894,
 )
 """To 488 launches on an H200; fitted anew to 636 they were no better (`benchmarks/prediction.md`)."""
 SPREAD = 1.5
@@ -223,7 +223,6 @@ def _bounds(asked: Profile, processor: Processor, fitted: Coefficients, blocks: 
     each = ceil(blocks / processor.multiprocessors)
     rates = processor.rates
     hertz = processor.clock_ghz * 1e9
-    written = max(0.0, asked.written_bytes - fitted.kept * processor.l2_bytes)
     share = blocks / asked.blocks
     pipe = _busiest_pipe(asked, processor)
     return {
@@ -231,11 +230,14 @@ def _bounds(asked: Profile, processor: Processor, fitted: Coefficients, blocks: 
         "arithmetic": fitted.pipes * each * asked.by_pipe[pipe] / rates[pipe],
         "shared": fitted.lsu * each * (asked.shared + asked.tags),
         "l2": blocks
-        * (fitted.l2 * asked.l2_sectors + fitted.stores * asked.stored_sectors)
+        * (
+            fitted.l2 * (asked.l2_sectors + min(asked.stored_dense, asked.stored_sectors))
+            + fitted.stores * max(0.0, asked.stored_sectors - asked.stored_dense)
+        )
         * 32
         / processor.l2_bytes_per_second
         * hertz,
-        "dram": fitted.dram * share * (asked.read_bytes + written) / processor.dram_bytes_per_second * hertz,
+        "dram": fitted.dram * share * (asked.read_bytes + asked.written_bytes) / processor.dram_bytes_per_second * hertz,
         "atomics": blocks
         * max(
             fitted.atomic_cycles * asked.atomic_requests,
@@ -243,7 +245,10 @@ def _bounds(asked: Profile, processor: Processor, fitted: Coefficients, blocks: 
         ),
         "barriers": each * asked.barriers / rates["barrier"],
         "block_starts": each * processor.block_cycles,
-        "latency": fitted.path * asked.path_inside + fitted.path_memory * max(0.0, asked.path - asked.path_inside),
+        "latency": fitted.start * processor.latency["start"]
+        + fitted.path * (asked.path_inside - processor.latency["start"])
+        + fitted.path_memory * max(0.0, asked.path - asked.path_inside)
+        + fitted.slowest * asked.slowest,
     }
 
 

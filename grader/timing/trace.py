@@ -37,7 +37,8 @@ class Pattern:
     """What one instruction of some warps asks for, wherever it lies.
 
     warps: (k,) numbers of the warps in their block.  cost: (k,) sectors of each (global), wavefronts (shared).
-    ideal: (k,) the fewest that would do.  lines: (k,) lines of 128 bytes touched.  lanes: (k,) lanes that take part.
+    ideal: (k,) the fewest that would do.  lines: (k,) lines of 128 bytes touched.  passes: (k,) through the L1 cache's
+    memory, which has the banks of shared memory.  lanes: (k,) lanes that take part.
     same: (k,) most lanes of a warp that go to one address.
     sectors: (m,) sectors relative to the place of the access, warp by warp; of: (m,) which of `warps` each is of.
     phase: address modulo 16 of all lanes in shared memory, -1 where they differ.
@@ -47,6 +48,7 @@ class Pattern:
     cost: Array
     ideal: Array
     lines: Array
+    passes: Array
     lanes: Array
     same: Array
     sectors: Array
@@ -172,7 +174,7 @@ def _pattern(lanes: Lanes, addresses: Array, width: int, op: str, shared: bool) 
         wavefronts, ideal = traffic.shared_wavefronts(offsets, active, width, op)
         phases = np.unique(addresses % JOINED_BYTES)
         phase = int(phases[0]) if len(phases) == 1 else -1
-        return Pattern(_warps_of(lanes), wavefronts, ideal, none, count, same, none, none, phase)
+        return Pattern(_warps_of(lanes), wavefronts, ideal, none, wavefronts, count, same, none, none, phase)
     unique = traffic.unique_bytes(offsets, active, width)
     ideal = -(-unique // SECTOR_BYTES)
     sectors = np.where(active, offsets // SECTOR_BYTES, np.iinfo(np.int64).max)
@@ -182,9 +184,9 @@ def _pattern(lanes: Lanes, addresses: Array, width: int, op: str, shared: bool) 
     new &= sectors != np.iinfo(np.int64).max
     rows, columns = np.nonzero(new)
     flat = sectors[rows, columns]
-    return Pattern(
-        _warps_of(lanes), new.sum(axis=1), ideal, traffic.distinct(offsets // 128, active), count, same, flat, rows
-    )
+    lines = traffic.distinct(offsets // 128, active)
+    passes = traffic.shared_wavefronts(offsets, active, width, "load")[0]
+    return Pattern(_warps_of(lanes), new.sum(axis=1), ideal, lines, passes, count, same, flat, rows)
 
 
 @dataclass(frozen=True, slots=True)
