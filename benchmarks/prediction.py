@@ -19,6 +19,7 @@ import sys
 import time
 import zlib
 from dataclasses import asdict, dataclass, fields, replace
+from functools import partial
 from itertools import combinations
 from math import log
 from pathlib import Path
@@ -31,11 +32,14 @@ import numpy as np  # noqa: E402
 from grader.timing.instructions import Processor, read_device  # noqa: E402
 from grader.timing.prediction import (  # noqa: E402
     FITTED,
+    UNITS,
     Coefficients,
-    predict,
+    profiled,
+    spread_of,
+    time_of,
     why_unpredictable,
 )
-from grader.timing.profile import Profile, profile, sampled_blocks  # noqa: E402
+from grader.timing.profile import Profile  # noqa: E402
 from grader.timing.trace import Argument, follow  # noqa: E402
 
 FIGURES = ("chain", "chase", "four_ch", "barriers", "shared_reads", "atomics", "empty")
@@ -83,69 +87,41 @@ def write_profiles(target: Path, times: dict[str, dict], part: int, parts: int, 
                 else Argument(number=np.dtype(a.dtype).type(a.value))
                 for a in launch.arguments
             ]
+            said = {"id": launch.id, "family": launch.family, "lab": launch.lab}
             try:
-                together, neighbours = sampled_blocks(launch.grid, row["blocks"], processor)
-                numbers = [*together, *(n for n in neighbours if n >= 0)]
-                blocks = [(numbers[0], MOST_STEPS), *((number, 4000) for number in numbers[1:])]
-                traces = follow(
-                    modules[launch.program],
-                    launch.entry,
+                asked = profiled(
+                    partial(
+                        follow,
+                        modules[launch.program],
+                        launch.entry,
+                        launch.grid,
+                        launch.block,
+                        launch.shared_bytes,
+                        arguments,
+                    ),
                     launch.grid,
-                    launch.block,
-                    launch.shared_bytes,
-                    arguments,
-                    blocks,
+                    row["blocks"],
+                    processor.cache_bytes(row["blocks"], launch.shared_bytes + row["static_shared"]),
+                    processor,
+                    MOST_STEPS,
                 )
+                if asked is None:
+                    said["error"] = "not followed to its end"
+                else:
+                    said |= {"cpu_s": time.process_time() - began, **asdict(replace(asked, lines={}))}
             except Exception as error:  # a launch that cannot be followed is one line of the report
-                out.write(
-                    json.dumps(
-                        {"id": launch.id, "family": launch.family, "lab": launch.lab, "error": repr(error)[:200]}
-                    )
-                    + "\n"
-                )
-                continue
-            if not traces or not traces[0].complete or len(traces) < len(numbers):
-                out.write(
-                    json.dumps(
-                        {
-                            "id": launch.id,
-                            "family": launch.family,
-                            "lab": launch.lab,
-                            "error": "not followed to its end",
-                        }
-                    )
-                    + "\n"
-                )
-                continue
-            rest = traces[len(together) :]
-            beside = [rest.pop(0) if n >= 0 else None for n in neighbours]
-            l1 = processor.cache_bytes(row["blocks"], launch.shared_bytes + row["static_shared"])
-            found = profile(traces[: len(together)], beside, launch.grid, row["blocks"], l1, processor)
-            out.write(
-                json.dumps(
-                    {
-                        "id": launch.id,
-                        "family": launch.family,
-                        "lab": launch.lab,
-                        "cpu_s": time.process_time() - began,
-                        **asdict(replace(found, lines={})),
-                    }
-                )
-                + "\n"
-            )
+                said["error"] = repr(error)[:200]
+            out.write(json.dumps(said) + "\n")
             out.flush()
 
 
 # -- fitting ---------------------------------------------------------------------------------------------------------
 
-LIMITS = {"overlap": (1.2, 6), "alone": (0, 1)} | dict.fromkeys(
-    ("issue", "pipes", "lsu", "l2", "dram"), (0.8, 2)
-)
+LIMITS = {"overlap": (1.2, 6), "alone": (0, 1), "l2": (0.8, 2), "slowest": (0, 1)}
 """What fitted coefficients may be; others between 0.005 and 50."""
-FIXED = ("dram", "lsu")
-"""Coefficients that are not fitted."""
-START = Coefficients()
 FOLDS = 5
+UNSEEN = "unseen"
+"""What stands for the lab of launches that nothing is fitted to."""
 
 
 @dataclass(frozen=True)
@@ -191,10 +167,10 @@ def read_rows(profiles: Path, times: dict[str, dict], wanted: set[str]) -> tuple
 
 def errors(rows: list[Row], fitted: Coefficients, processor: Processor) -> np.ndarray:
     """(n,) logarithms of predicted over measured."""
-    return np.array([log(predict(row.asked, processor, fitted).time_us / row.time_us) for row in rows])
+    return np.array([log(time_of(row.asked, processor, fitted)[0] / row.time_us) for row in rows])
 
 
-def fit(rows: list[Row], processor: Processor, start: Coefficients = START) -> Coefficients:
+def fit(rows: list[Row], processor: Processor) -> Coefficients:
     """Coefficients of the least absolute error (beyond a factor of e all count alike), families weighted by the root of
     their launches."""
     counts: dict[str, int] = {}
@@ -205,11 +181,11 @@ def fit(rows: list[Row], processor: Processor, start: Coefficients = START) -> C
     def loss(fitted: Coefficients) -> float:
         return float((weights * np.minimum(abs(errors(rows, fitted, processor)), 1)).sum() / weights.sum())
 
-    best = start
+    best = Coefficients()
     least = loss(best)
     step = 1.35
     for _round in range(4):
-        for name in (field.name for field in fields(Coefficients) if field.name not in FIXED):
+        for name in (field.name for field in fields(Coefficients)):
             for factor in (step, 1 / step):
                 low, high = LIMITS.get(name, (0.005, 50))
                 while low <= getattr(best, name) * factor <= high:
@@ -279,6 +255,95 @@ def linear(rows: list[Row], processor: Processor) -> np.ndarray:
     return found
 
 
+# -- intervals and parts ---------------------------------------------------------------------------------------------
+
+ALIKE = (("issue", "arithmetic"), ("shared", "barriers"), ("dram", "launch"), ("block_starts", "tail"))
+"""Units whose times are known equally well."""
+
+
+def kinds_of(rows: list[Row], processor: Processor, fitted: Coefficients) -> tuple[list[tuple[str, ...]], np.ndarray]:
+    """Kinds of units, and (n, kinds) the share of each launch's time that goes to each."""
+    kinds = [*ALIKE, *((unit,) for unit in UNITS if not any(unit in alike for alike in ALIKE))]
+    shares = [time_of(row.asked, processor, fitted)[1] for row in rows]
+    return kinds, np.array([[sum(one[unit] for unit in kind) for kind in kinds] for one in shares])
+
+
+def fit_spread(shares: np.ndarray, off: np.ndarray, inside: float = 0.85) -> np.ndarray:
+    """(kinds,) logarithms of an interval's factor: the quantile regression of absolute errors on shares."""
+
+    def loss(spread: np.ndarray) -> float:
+        beyond = np.abs(off) - shares @ spread
+        return float(np.where(beyond > 0, inside * beyond, (inside - 1) * beyond).mean())
+
+    best, step = np.full(shares.shape[1], 0.35), 1.4
+    for _round in range(8):
+        for kind in range(len(best)):
+            for factor in (step, 1 / step):
+                tried = best.copy()
+                tried[kind] = np.clip(best[kind] * factor, 0.05, 2)
+                while loss(tried) < loss(best) - 1e-9:
+                    best = tried.copy()
+                    tried[kind] = np.clip(best[kind] * factor, 0.05, 2)
+        step **= 0.7
+    return best
+
+
+def intervals(rows: list[Row], off: np.ndarray, processor: Processor, fitted: Coefficients) -> str:
+    """How many of the held-back launches lie in their intervals, whose widths are fitted to the other families."""
+    kinds, shares = kinds_of(rows, processor, fitted)
+    folds = np.array([fold_of(row.family) for row in rows])
+    widths = np.zeros(len(rows))
+    for fold in range(FOLDS):
+        widths[folds == fold] = shares[folds == fold] @ fit_spread(shares[folds != fold], off[folds != fold])
+    quartiles = ", ".join(f"{100 * (np.exp(np.quantile(widths, part)) - 1):.0f} %" for part in (0.25, 0.5, 0.75))
+    by_kind = dict(zip(("/".join(kind) for kind in kinds), fit_spread(shares, off).round(2).tolist(), strict=True))
+    return f"{np.mean(np.abs(off) <= widths):.0%} lie within, quartiles of the half-width {quartiles}; {by_kind}"
+
+
+def without_caches(row: Row) -> Profile:
+    """As if all that loads ask for came from memory."""
+    asked = row.asked
+    read = asked.blocks * asked.loaded_sectors * 32.0
+    return replace(asked, l2_sectors=asked.loaded_sectors, read_bytes=max(read, asked.read_bytes))
+
+
+def without_latency(row: Row) -> Profile:
+    """As if nothing waited."""
+    return replace(row.asked, path=0.0, path_inside=0.0, barriers=0.0)
+
+
+def with_equal_blocks(row: Row) -> Profile:
+    """As if all blocks had the work of the one in the middle."""
+    return replace(row.asked, most_work=1.0, mean_work=1.0)
+
+
+def without_tail(row: Row, processor: Processor) -> Profile:
+    """As if there were as many blocks as fill whole waves, each with its part of the work."""
+    asked = row.asked
+    wave = processor.multiprocessors * max(1, min(asked.resident, -(-asked.blocks // processor.multiprocessors)))
+    whole = -(-asked.blocks // wave) * wave
+    part = asked.blocks / whole
+    work = ("issued", "shared", "tags", "l2_sectors", "stored_sectors", "barriers", "path", "path_inside")
+    less = {name: getattr(asked, name) * part for name in work}
+    pipes = {pipe: count * part for pipe, count in asked.by_pipe.items()}
+    return replace(asked, blocks=whole, by_pipe=pipes, **less)
+
+
+def parts(rows: list[Row], processor: Processor) -> list[str]:
+    """Lines of the table: families held back, one part of the model switched off and the rest fitted anew."""
+    off = {
+        "caches: all that is asked for comes from memory": without_caches,
+        "latency and barriers": without_latency,
+        "tail: work spread over whole waves": partial(without_tail, processor=processor),
+        "blocks that have other work than the one in the middle": with_equal_blocks,
+    }
+    lines = []
+    for name, changed in off.items():
+        others = [replace(row, asked=changed(row)) for row in rows]
+        lines.append(line(f"without {name}", held_back(others, processor, lambda row: fold_of(row.family))))
+    return lines
+
+
 # -- tables ----------------------------------------------------------------------------------------------------------
 
 
@@ -321,7 +386,8 @@ def report(profiles: Path, times: Path) -> None:
     """Print the tables."""
     processor = read_device("h200")
     wanted = told()
-    rows, unwanted, lost = read_rows(profiles, read_times(times), wanted)
+    every, unwanted, lost = read_rows(profiles, read_times(times), wanted)
+    rows, unseen = ([row for row in every if (row.lab == UNSEEN) == is_unseen] for is_unseen in (False, True))
     fitted = fit(rows, processor)
     print(f"{len(rows)} launches of {len({row.family for row in rows})} families, {lost} not followed", end=", ")
     print(f"{unwanted} told no time by grading\n{fitted}\n")
@@ -337,10 +403,27 @@ def report(profiles: Path, times: Path) -> None:
         outside = [row for row in rows if row.lab == lab]
         print(line(f"model, {lab} left out", errors(outside, fit(inside, processor), processor)))
     print(line("kernels of no lab, families held back", by_family[[not row.lab for row in rows]]))
+    print(line("model, the coefficients in use", errors(rows, FITTED, processor)))
+    print("\n".join(parts(rows, processor)))
+    print(intervals(rows, by_family, processor, fitted))
     for share in (0.8, 0.85, 0.9):
         print(f"{share:.0%} lie within a factor of {np.exp(np.quantile(np.abs(by_family), share)):.2f}")
     print(pairs(rows, by_family))
     print(worst(rows, by_family))
+    if unseen:
+        print(
+            line("kernels that the model was not made with, the coefficients in use", errors(unseen, FITTED, processor))
+        )
+        print(shown(unseen, processor), pairs(unseen, errors(unseen, FITTED, processor)), sep="\n")
+        print(worst(unseen, errors(unseen, FITTED, processor)))
+
+
+def shown(rows: list[Row], processor: Processor) -> str:
+    """How many launches lie in the intervals that the grader shows."""
+    widths = np.array([spread_of(time_of(row.asked, processor, FITTED)[1]) for row in rows])
+    held = np.mean(np.abs(errors(rows, FITTED, processor)) <= widths)
+    half = 100 * (np.exp(np.median(widths)) - 1)
+    return f"{held:.0%} lie in the interval shown, half its width {half:.0f} % at the median"
 
 
 def check(profiles: Path, times: Path, device: str) -> None:
@@ -350,6 +433,7 @@ def check(profiles: Path, times: Path, device: str) -> None:
     every, _unwanted, _lost = read_rows(profiles, timed, set(timed))
     processor = read_device(device)
     off = errors(rows, FITTED, processor)
+    print(shown(rows, processor))
     print(f"{len({row.family for row in rows})} families, {lost} not followed")
     print(line(device, off))
     for lab in sorted({row.lab for row in rows}):

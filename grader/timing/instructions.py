@@ -252,7 +252,7 @@ class Schedule:
     """A basic block: its steps, and what they come to together.
 
     joined: ids of shared loads that the assembler joins with an earlier one (to 16 bytes), if they are aligned so.
-    unrolled: where the block is a loop, the assembler lets two of its iterations be on their way together.
+    unrolled: iterations that the assembler lets be on their way together, where the block is a loop.
     by_line: of each source line the machine instructions by pipe, and the barriers.
     """
 
@@ -261,7 +261,7 @@ class Schedule:
     by_pipe: tuple[tuple[str, float], ...]
     barriers: int
     joined: frozenset[int]
-    unrolled: bool
+    unrolled: int
     by_line: tuple[tuple[int, tuple[tuple[str, float], ...], int], ...]
 
 
@@ -318,23 +318,39 @@ def schedule(instructions: tuple[Instruction, ...]) -> Schedule:
         tuple(by_pipe.items()),
         sum(barriers.values()),
         _joined(instructions),
-        _is_unrolled(instructions),
+        _unrolled(instructions),
         tuple((line, tuple(pipes.items()), barriers[line]) for line, pipes in by_line.items()),
     )
 
 
-def _is_unrolled(instructions: tuple[Instruction, ...]) -> bool:
-    """Whether the assembler unrolls a loop of this block: it does so four times where a count runs down to a constant
-    and nothing in it keeps loads in their place; registers are enough for the loads of two iterations (seen in machine
-    code of matrix products).  Loads for double precision stay where they are."""
-    ends_at_constant = False
+MOST_TOGETHER, MOST_UNROLLED = 16, 4
+"""Loads that the assembler begins before it waits for the first, and iterations that it unrolls."""
+
+
+def _unrolled(instructions: tuple[Instruction, ...]) -> int:
+    """How many iterations of a loop of this block the assembler lets be on their way together.
+
+    It unrolls four times where a count goes by a constant step and nothing keeps loads in their place, and begins as
+    many loads as registers are for (seen in machine code of sums and matrix products; loads for double precision stay
+    where they are).
+    """
+    loads = 0
+    stepped: set[int] = set()
+    counts = False
     for instruction in instructions:
-        fact = facts(instruction.opcode)
-        if fact.memory in ("store", "atomic", "fence", "copy") or fact.ends == "barrier" or "f64" in instruction.modifiers:
-            return False
-        if instruction.opcode == "setp" and instruction.modifiers[0] in ("ne", "eq"):
-            ends_at_constant = isinstance(instruction.operands[-1], Immediate)
-    return ends_at_constant
+        fact, operands = facts(instruction.opcode), instruction.operands
+        if (
+            fact.memory in ("store", "atomic", "fence", "copy")
+            or fact.ends == "barrier"
+            or "f64" in instruction.modifiers
+        ):
+            return 1
+        loads += fact.memory == "load" and "param" not in instruction.modifiers
+        if instruction.opcode in ("add", "sub") and operands[0] == operands[1] and isinstance(operands[2], Immediate):
+            stepped.update(_targets(instruction))
+        if instruction.opcode == "setp":
+            counts = any(register in stepped for register in _sources(instruction))
+    return max(1, min(MOST_UNROLLED, MOST_TOGETHER // loads)) if counts and loads else 1
 
 
 def _joined(instructions: tuple[Instruction, ...]) -> frozenset[int]:

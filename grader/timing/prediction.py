@@ -9,10 +9,10 @@ all bounds stands for, as hybrid models do between a sum (1) and a maximum (∞)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import ceil, prod
+from math import ceil, exp, prod
 
 import numpy as np
 from msgspec import structs
@@ -28,60 +28,65 @@ from grader.ptx import parse
 from grader.ptx.dataflow import data_decide
 from grader.ptx.frontend.nodes import Module
 from grader.timing.instructions import Processor, resident_blocks
-from grader.timing.profile import Profile, Work, profile, sampled_blocks
-from grader.timing.trace import Argument, follow
+from grader.timing.profile import Profile, Work, further_blocks, profile, sampled_blocks
+from grader.timing.trace import Argument, BlockTrace, follow
 
 
 @dataclass(frozen=True, slots=True)
 class Coefficients:
     """What no data sheet says: fitted by `benchmarks/prediction.py` to launches timed on an H200.
 
-    overlap: order of the norm.  alone: how far a block with barriers that is alone falls to a sum.  issue, pipes,
-    lsu, l2, stores, dram: how much longer a unit is busy than its rate says. path, path_memory: the same of a warp's
-    own instructions and of its waits for global memory. hot_cycles: of an atomic at an address that another lane of
-    its warp goes to.  line_cycles: of a warp's atomics at a line that all blocks go to.  atomic_cycles: of a line
-    that atomics of a warp go to, for all multiprocessors together.  kept: share of the L2 cache in which written
-    bytes stay to the end.
+    overlap: order of the norm.  alone: how far a block with barriers that is alone falls to a sum.  l2, stores: how
+    much longer the L2 cache is busy than its rate says with sectors that are read, with the lines of stores.  memory:
+    the same of a warp's waits for global memory, which grow with load.  slowest: how much later than the mean a block's
+    slowest warp ends, in waits for memory and deviations.  hot_cycles: of an atomic at an address that another lane of
+    its warp goes to.  line_cycles: of a warp's atomics at a line that all blocks go to.  atomic_cycles: of a line that
+    atomics of a warp go to, for all multiprocessors together.
     """
 
-    overlap: float = 2.0
-    alone: float = 1.0
-    issue: float = 1.0
-    pipes: float = 1.0
-    lsu: float = 1.0
+    overlap: float = 3.0
+    alone: float = 0.8
     l2: float = 1.0
-    stores: float = 1.0
-    dram: float = 1.0
-    path: float = 1.0
-    path_memory: float = 1.0
+    stores: float = 1.2
+    memory: float = 1.2
     slowest: float = 0.4
-    start: float = 1.0
     hot_cycles: float = 1.3
     line_cycles: float = 5.0
     atomic_cycles: float = 0.015
 
 
 FITTED = Coefficients(
-    overlap=3.45,
-    alone=0.898,
-    issue=1.122,
-    pipes=0.835,
-    lsu=1.0,
-    l2=0.835,
-    stores=2.43,
-    dram=1.0,
-    path=2.15,
-    path_memory=0.835,
+    overlap=3.4,
+    alone=0.8,
+    l2=0.85,
+    stores=1.07,
+    memory=1.33,
+    slowest=0.4,
     hot_cycles=3.56,
-    line_cycles=2.65,
+    line_cycles=3.32,
+    atomic_cycles=0.0083,
 )
-"""To 488 launches on an H200; fitted anew to 636 they were no better (`benchmarks/prediction.md`)."""
-SPREAD = 1.5
-"""Factor of the interval, either way: 84 % of 636 launches of families held back lie within."""
-SPREAD_UNCHECKED = 2.25
-"""The same on a device that nothing was compared with: twice as wide in its logarithm."""
+"""To 636 launches on an H200 (`benchmarks/prediction.md`)."""
+SPREAD = {
+    "atomics": 1.66,
+    "latency": 0.39,
+    "issue": 0.34,
+    "arithmetic": 0.34,
+    "shared": 0.28,
+    "barriers": 0.28,
+    "dram": 0.28,
+    "launch": 0.28,
+    "l2": 0.27,
+    "l1": 0.12,
+    "block_starts": 0.05,
+    "tail": 0.05,
+}
+"""Of the interval, either way, the logarithm of its factor where all time goes to one unit: atomics are known badly,
+what is waited for less well than what is counted."""
+UNCHECKED = 2.0
+"""How many times as wide, in the logarithm, intervals are on a device that nothing was compared with."""
 
-RATIO_SPREAD = 2.0
+RATIO_SPREAD = 1.7
 """Factor of the interval of how many times as fast one kernel is as another at the same size, either way: 85 % of the
 pairs of launches of a lab lie within on an H200, families held back."""
 
@@ -127,11 +132,11 @@ class Prediction:
 
 def predict(asked: Profile, processor: Processor, fitted: Coefficients = FITTED) -> Prediction:
     """The time of a launch, and what it goes to."""
-    time_us, shares = _time(asked, processor, fitted)
-    spread = SPREAD if processor.is_checked else SPREAD_UNCHECKED
+    time_us, shares = time_of(asked, processor, fitted)
+    spread = exp(spread_of(shares) * (1.0 if processor.is_checked else UNCHECKED))
     limiter = max(shares, key=shares.__getitem__)
     without = {
-        cause: _time(changed, processor, fitted)[0]
+        cause: time_of(changed, processor, fitted)[0]
         for cause, changed in (
             ("bank_conflicts", replace(asked, shared=asked.shared_ideal, path=asked.path_unconflicted or asked.path)),
             (
@@ -152,9 +157,14 @@ def predict(asked: Profile, processor: Processor, fitted: Coefficients = FITTED)
     )
 
 
+def spread_of(shares: Mapping[str, float]) -> float:
+    """The logarithm of an interval's factor on a device whose times were compared, by what the time goes to."""
+    return sum(share * SPREAD[unit] for unit, share in shares.items()) / sum(shares.values())
+
+
 def ratio_interval(ratio: float, processor: Processor) -> tuple[float, float]:
     """(low, high) of how many times as fast one kernel is as another on this device, where `ratio` is predicted."""
-    spread = RATIO_SPREAD if processor.is_checked else RATIO_SPREAD**2
+    spread = RATIO_SPREAD if processor.is_checked else RATIO_SPREAD**UNCHECKED
     return ratio / spread, ratio * spread
 
 
@@ -181,7 +191,7 @@ def _busiest_pipe(asked: Profile, processor: Processor) -> str:
     return max(asked.by_pipe, key=lambda pipe: asked.by_pipe[pipe] / processor.rates[pipe])
 
 
-def _time(asked: Profile, processor: Processor, fitted: Coefficients) -> tuple[float, dict[str, float]]:
+def time_of(asked: Profile, processor: Processor, fitted: Coefficients) -> tuple[float, dict[str, float]]:
     """Return µs, and the share of each of `UNITS`."""
     multiprocessors = processor.multiprocessors
     resident = max(1, min(asked.resident, ceil(asked.blocks / multiprocessors)))
@@ -196,7 +206,7 @@ def _time(asked: Profile, processor: Processor, fitted: Coefficients) -> tuple[f
         order = fitted.overlap
         if asked.barriers:
             # A barrier ends what overlaps within a block; only other blocks fill its pauses.
-            order = 1 + (order - 1) * (1 - fitted.alone / ceil(blocks / multiprocessors))
+            order = 1 + (order - 1) * (1 - fitted.alone / ceil(blocks / multiprocessors) ** 0.5)
         powers = sum(value**order for value in bounds.values())
         total = powers ** (1 / order)
         cycles += times * total
@@ -215,29 +225,34 @@ def _time(asked: Profile, processor: Processor, fitted: Coefficients) -> tuple[f
     return time_us, shares
 
 
+LARGEST = (0.0, 0.56, 1.03, 1.42, 1.77, 2.07)
+"""Mean of the largest of 1, 2, 4 … 32 normal deviates."""
+
+
 def _bounds(asked: Profile, processor: Processor, fitted: Coefficients, blocks: int) -> dict[str, float]:
     """Cycles that each unit is busy with `blocks` blocks, on the multiprocessor that has most of them.
 
     "shared" is with "l1" here: shared memory and the L1 cache are one unit.
     """
     each = ceil(blocks / processor.multiprocessors)
+    # Of blocks that are all there at once the one with most work ends last.
+    longest = asked.most_work if blocks == asked.blocks else asked.mean_work
     rates = processor.rates
     hertz = processor.clock_ghz * 1e9
     share = blocks / asked.blocks
     pipe = _busiest_pipe(asked, processor)
+    waits = max(0.0, asked.path - asked.path_inside)
     return {
-        "issue": fitted.issue * each * asked.issued / rates["issue"],
-        "arithmetic": fitted.pipes * each * asked.by_pipe[pipe] / rates[pipe],
-        "shared": fitted.lsu * each * (asked.shared + asked.tags),
+        "issue": each * asked.mean_work * asked.issued / rates["issue"],
+        "arithmetic": each * asked.mean_work * asked.by_pipe[pipe] / rates[pipe],
+        "shared": each * asked.mean_work * (asked.shared + asked.tags),
         "l2": blocks
-        * (
-            fitted.l2 * (asked.l2_sectors + min(asked.stored_dense, asked.stored_sectors))
-            + fitted.stores * max(0.0, asked.stored_sectors - asked.stored_dense)
-        )
+        * asked.mean_work
+        * (fitted.l2 * asked.l2_sectors + fitted.stores * asked.stored_sectors)
         * 32
         / processor.l2_bytes_per_second
         * hertz,
-        "dram": fitted.dram * share * (asked.read_bytes + asked.written_bytes) / processor.dram_bytes_per_second * hertz,
+        "dram": share * (asked.read_bytes + asked.written_bytes) / processor.dram_bytes_per_second * hertz,
         "atomics": blocks
         * max(
             fitted.atomic_cycles * asked.atomic_requests,
@@ -245,10 +260,9 @@ def _bounds(asked: Profile, processor: Processor, fitted: Coefficients, blocks: 
         ),
         "barriers": each * asked.barriers / rates["barrier"],
         "block_starts": each * processor.block_cycles,
-        "latency": fitted.start * processor.latency["start"]
-        + fitted.path * (asked.path_inside - processor.latency["start"])
-        + fitted.path_memory * max(0.0, asked.path - asked.path_inside)
-        + fitted.slowest * asked.slowest,
+        "latency": longest * (asked.path_inside + fitted.memory * waits)
+        # A block's place is taken by the next when its slowest warp has ended.
+        + fitted.slowest * min(waits, processor.latency["dram"]) * LARGEST[min(5, (asked.warps - 1).bit_length())],
     }
 
 
@@ -362,26 +376,47 @@ def followed(
 def predict_launch(launch: FollowedLaunch) -> Prediction | None:
     """The time of a launch; None where it could not be followed to its end."""
     processor = launch.processor
-    together, neighbours = sampled_blocks(launch.grid, launch.resident, processor)
+
+    def traced(blocks: Sequence[tuple[int, int]]) -> list[BlockTrace]:
+        return follow(
+            _parsed(launch.ptx),
+            launch.entry,
+            launch.grid,
+            launch.block,
+            launch.shared_bytes,
+            [
+                Argument(number=np.frombuffer(number, dtype)[0]) if dtype else Argument(size_bytes=size_bytes)
+                for size_bytes, dtype, number in launch.arguments
+            ],
+            blocks,
+        )
+
+    asked = profiled(traced, launch.grid, launch.resident, launch.cache_bytes, processor, launch.most_steps)
+    return predict(asked, processor, FITTED) if asked is not None else None
+
+
+def profiled(
+    follow_blocks: Callable[[Sequence[tuple[int, int]]], list[BlockTrace]],
+    grid: tuple[int, int, int],
+    resident: int,
+    cache_bytes: int,
+    processor: Processor,
+    most_steps: int,
+) -> Profile | None:
+    """What a launch asks for; None where it could not be followed to its end.
+
+    follow_blocks: returns traces of blocks, each a number and the most instructions of it.
+    """
+    together, neighbours = sampled_blocks(grid, resident, processor)
     numbers = [*together, *(number for number in neighbours if number >= 0)]
-    traces = follow(
-        _parsed(launch.ptx),
-        launch.entry,
-        launch.grid,
-        launch.block,
-        launch.shared_bytes,
-        [
-            Argument(number=np.frombuffer(number, dtype)[0]) if dtype else Argument(size_bytes=size_bytes)
-            for size_bytes, dtype, number in launch.arguments
-        ],
-        [(numbers[0], launch.most_steps), *((number, FEW_STEPS) for number in numbers[1:])],
-    )
+    traces = follow_blocks([(numbers[0], most_steps), *((number, FEW_STEPS) for number in numbers[1:])])
     if len(traces) < len(numbers) or not traces[0].complete:
         return None
     rest = traces[len(together) :]
     beside = [rest.pop(0) if number >= 0 else None for number in neighbours]
-    asked = profile(traces[: len(together)], beside, launch.grid, launch.resident, launch.cache_bytes, processor)
-    return predict(asked, processor, FITTED)
+    further = follow_blocks([(number, most_steps) for number in further_blocks(traces, grid)])
+    spread = [trace for trace in further if trace.complete]
+    return profile(traces[: len(together)], beside, grid, resident, cache_bytes, processor, spread)
 
 
 @lru_cache(maxsize=8)

@@ -19,6 +19,8 @@ import numpy as np
 from grader.timing.instructions import PIPES, Processor, Schedule
 from grader.timing.trace import LINE_SECTORS, SECTOR_BYTES, BlockTrace, Executed, Request
 
+MOSTLY = 0.75
+"""Of the sectors that are written, in bytes: with fewer most are written in part."""
 REPLAYED = 3
 """Resident blocks that are replayed; the cache is made smaller in proportion where more are resident."""
 
@@ -54,13 +56,13 @@ class Work:
 class Profile:
     """One launch on one device, before times.  Of a block: instructions by pipe (`by_pipe`, of warps), `shared`,
     `shared_ideal` and `tags` (wavefronts of shared memory, and without bank conflicts; lines looked up by global
-    requests), `l2_sectors` (loads that missed in L1), `stored_sectors` (stores, atomics), `barriers` (of warps),
-    `atomic_requests` (lines), `hot_requests` and `hot_lanes` (to the line that most atomics of all blocks go to;
-    lanes beyond the first at one address).  Of the launch: bytes read from and written to memory.  Of a warp: cycles
-    between start and end with the units idle (`path`), and of these without global memory's (`path_inside`).
-    `slowest`: cycles that a block waits for what its warps ask of global memory between barriers, times the deviations
-    by which the slowest of them is later than the mean.
+    requests), `loaded_sectors`, `l2_sectors` (that loads ask for; of them missed in L1), `stored_sectors` (of the
+    lines that stores and atomics go to), `barriers` (of warps), `atomic_requests` (lines), `hot_requests` and
+    `hot_lanes` (to the line that most atomics of all blocks go to; lanes beyond the first at one address).  Of the
+    launch: bytes read from and written to memory.  Of a warp: cycles between start and end with the units idle
+    (`path`), and of these without global memory's (`path_inside`).
 
+    mean_work, most_work: instructions of the blocks' mean, and of the block that has most, over those of this block.
     *_dense: were the bytes that each warp asks for next to one another.  path_unconflicted: without bank conflicts.
     lines: by source line, 0 for what is of none.
     """
@@ -73,6 +75,7 @@ class Profile:
     shared: float = 0.0
     shared_ideal: float = 0.0
     tags: float = 0.0
+    loaded_sectors: float = 0.0
     l2_sectors: float = 0.0
     stored_sectors: float = 0.0
     barriers: float = 0.0
@@ -83,8 +86,9 @@ class Profile:
     written_bytes: float = 0.0
     path: float = 0.0
     path_inside: float = 0.0
-    slowest: float = 0.0
     path_unconflicted: float = 0.0
+    mean_work: float = 1.0
+    most_work: float = 1.0
     tags_dense: float = 0.0
     l2_dense: float = 0.0
     stored_dense: float = 0.0
@@ -106,6 +110,28 @@ def sampled_blocks(grid: tuple[int, int, int], resident: int, processor: Process
     return together, [n if 0 <= n < total and n != middle else -1 for n in neighbours]
 
 
+SPREAD_STEPS = 20_000
+"""PTX instructions of the further blocks that are followed where blocks do not have the same work."""
+
+
+def further_blocks(traces: Sequence[BlockTrace], grid: tuple[int, int, int]) -> list[int]:
+    """Numbers of at most four blocks spread over the grid, where those followed to their ends have other work than the
+    first; they tell how much all have."""
+    base, total = traces[0], prod(grid)
+    if all(trace.steps == base.steps for trace in traces if trace.complete):
+        return []
+    count = min(4, total, max(2, SPREAD_STEPS // max(1, base.steps)))
+    return [int(total * (place + 0.5) / count) for place in range(count)]
+
+
+def _work(trace: BlockTrace) -> float:
+    return sum(e.schedule.issued * len(e.warps) for e in trace.events if isinstance(e, Executed))
+
+
+def _sectors_asked(trace: BlockTrace) -> float:
+    return sum(float(event.pattern.cost.sum()) for event in _global(trace))
+
+
 def _middle(grid: tuple[int, int, int]) -> int:
     """Return the block in the middle of the launch; the last of an axis may have little to do."""
     across, down, _deep = grid
@@ -122,24 +148,31 @@ def profile(
     resident: int,
     l1_bytes: int,
     processor: Processor,
+    spread: Sequence[BlockTrace] = (),
 ) -> Profile:
-    """A launch, from its traces; the first of `together` is complete."""
+    """A launch, from its traces; the first of `together` is complete.  spread: of `further_blocks`."""
     base = together[0]
     total = prod(grid)
     profile = Profile(total, resident, base.warps)
     _count(base, profile)
+    if spread:
+        works = [_work(trace) / max(1.0, _work(base)) for trace in (base, *spread)]
+        profile.mean_work, profile.most_work = sum(works[1:]) / len(spread), max(works)
     missed, loads = _replay(
         together, l1_bytes * len(together) // max(1, min(resident, ceil(total / processor.multiprocessors)))
     )
     fetched = sum(m for m, _n, _w in missed.values())
     ratio = fetched / max(1.0, sum(n for _m, n, _w in missed.values()))
-    profile.l2_sectors = loads * ratio
+    profile.loaded_sectors, profile.l2_sectors = loads, loads * ratio
     _sectors(base, missed, profile)
     profile.hot_requests, profile.hot_lanes = _hottest(base, neighbours)
     wave = min(total, resident * processor.multiprocessors)
     profile.read_bytes, profile.written_bytes, each_wave = _memory_bytes(
         base, neighbours, grid, wave, loads * ratio, processor
     )
+    if spread:
+        touched = sum(map(_sectors_asked, spread)) / len(spread) / max(1.0, _sectors_asked(base))
+        profile.read_bytes, profile.written_bytes = touched * profile.read_bytes, touched * profile.written_bytes
     # Blocks of a wave go on together: what is new to the wave all of them wait for.
     from_memory = min(1.0, profile.read_bytes / max(1.0, each_wave * total / wave))
     late = processor.latency
@@ -150,7 +183,6 @@ def profile(
     by_line: dict[int, float] = {}
     profile.path = _path(base, warp, processor, waits, far, conflicts, by_line)
     profile.path_inside = _path(base, warp, processor, {}, 0.0, conflicts, {})
-    profile.slowest = _slowest(base, waits, late["l1"])
     profile.path_unconflicted = profile.path
     if any(conflicts.values()):
         profile.path_unconflicted = _path(base, warp, processor, waits, far, dict.fromkeys(conflicts, 0.0), {})
@@ -175,8 +207,11 @@ def _count(base: BlockTrace, counts: Profile) -> None:
         pattern = event.pattern
         line = counts.line(event.instruction.location.line)
         if event.space == "shared":
-            if pattern.phase > 0 and id(event.instruction) in joined:
-                # Part of a wider load: neither a wavefront nor an instruction of its own.
+            if pattern.joined is not None and id(event.instruction) in joined:
+                # Part of a wider load: no instruction of its own, and a third of what that takes beyond the first.
+                more = float(np.maximum(0, pattern.joined - pattern.cost).sum()) / 3
+                counts.shared += more
+                line.shared += more
                 counts.issued -= len(pattern.warps)
                 counts.by_pipe["memory"] -= len(pattern.warps)
                 line.by_pipe["memory"] -= len(pattern.warps)
@@ -216,9 +251,11 @@ def _sectors(base: BlockTrace, missed: Mapping[int, tuple[float, float, float]],
             entry[1] += cost
             entry[2] += ideal
         else:
-            counts.stored_sectors += cost
-            counts.stored_dense += ideal
-            counts.line(event.instruction.location.line).stored_sectors += cost
+            # The L2 cache takes as long for one sector of a line as for four.
+            lines = float(event.pattern.lines.sum())
+            counts.stored_sectors += LINE_SECTORS * lines
+            counts.stored_dense += LINE_SECTORS * float(np.ceil(event.pattern.ideal / LINE_SECTORS).sum())
+            counts.line(event.instruction.location.line).stored_sectors += LINE_SECTORS * lines
     measured = {key: missed.get(key, (1.0, 1.0, 1.0)) for key in asked}
     fetched = {key: asked[key][1] * m / max(1.0, n) for key, (m, n, _waiting) in measured.items()}
     scale = counts.l2_sectors / max(1.0, sum(fetched.values()))
@@ -330,6 +367,13 @@ def _memory_bytes(
     total = prod(grid)
     pieces: list[tuple[str, float, float]] = []
     touched_sectors = 0
+    loaded: set[int] = set()
+    stored: dict[int, float] = {}
+    asked_bytes: dict[int, float] = {}
+    for event in _global(base):
+        if event.op != "load":
+            ideal = SECTOR_BYTES * float(event.pattern.ideal.sum())
+            asked_bytes[event.array] = asked_bytes.get(event.array, 0.0) + ideal
     for op in ("load", "store"):
         most = min([len(_global(t)) for t in (base, *neighbours) if t is not None])
         whole = _footprint(base, op, 1 << 40)
@@ -338,8 +382,8 @@ def _memory_bytes(
         if op == "load":
             touched_sectors = sum(map(len, whole.values()))
         for array, sectors in whole.items():
-            chunk = processor.dram_fetch_bytes // SECTOR_BYTES
-            fetched = len(np.unique(sectors // chunk)) * processor.dram_fetch_bytes
+            chunk = processor.dram_fetch_bytes // SECTOR_BYTES if op == "load" else 1
+            fetched = len(np.unique(sectors // chunk)) * chunk * SECTOR_BYTES
             shares = []
             for other in others:
                 mine = own.get(array)
@@ -352,10 +396,16 @@ def _memory_bytes(
                 down = across
             in_wave, in_all = (fetched * _blocks_worth(grid, blocks, across, down) for blocks in (wave, total))
             pieces.append((op, in_wave, in_all))
+            if op == "load":
+                loaded.add(array)
+            elif array not in loaded:
+                stored[array] = in_all
     touched = sum(piece[1] for piece in pieces)
     fits = touched < processor.l2_bytes * 0.7
     waves = total / wave
-    read = written = 0.0
+    written = 0.0
+    # Of a sector that is written in part memory reads the rest, unless it was loaded before.
+    read = sum(in_all for array, in_all in stored.items() if total * asked_bytes[array] < MOSTLY * in_all)
     for op, in_wave, in_all in pieces:
         size = (
             in_all
@@ -407,14 +457,16 @@ def _path(
     ready: dict[int, float] = {}
     clock = last = float(late["start"])
     before: Schedule | None = None
-    held_back = 0.0
+    going = 0
+    waited = 0.0
     for event in base.events:
         if isinstance(event, Request) or warp not in event.warps:
             continue
         steps = event.schedule.steps
-        # Of a loop that the assembler unrolls a second iteration is begun before the first is done.
-        is_second = event.schedule is before
-        before = None if is_second or not event.schedule.unrolled else event.schedule
+        # Of a loop that the assembler unrolls further iterations are begun before the first is done.
+        going = going + 1 if event.schedule is before and going < event.schedule.unrolled else 1
+        before = event.schedule
+        is_last = going == event.schedule.unrolled
         done = [0.0] * len(steps)
         begun = [0.0] * len(steps)
         issue = clock
@@ -445,31 +497,13 @@ def _path(
                 line = step.instruction.location.line
                 by_line[line] = by_line.get(line, 0.0) + done[number] - last
                 last = done[number]
-        clock = issue if before is not None else max(issue, latest, held_back)
-        held_back = latest if before is not None else 0.0
+        waited = max(waited, latest)
+        clock = max(issue, waited) if is_last else issue
+        waited = 0.0 if is_last else waited
         for number, step in enumerate(steps):
             for register in step.writes:
                 ready[register] = done[number]
     return max(clock, last)
-
-
-def _slowest(base: BlockTrace, waits: Mapping[int, float], near: float) -> float:
-    """Return the cycles that a block waits for global memory between barriers, the longest wait of each stretch, times
-    what the largest of so many normal deviates is on average."""
-    if base.warps < 2:
-        return 0.0
-    total = longest = 0.0
-    for event in base.events:
-        if isinstance(event, Request):
-            if event.op == "load" and event.space == "global":
-                longest = max(longest, waits.get(id(event.instruction), near) - near)
-        elif event.schedule.barriers:
-            total, longest = total + longest, 0.0
-    return (total + longest) * LARGEST[min(len(LARGEST) - 1, (base.warps - 1).bit_length())]
-
-
-LARGEST = (0.0, 0.56, 1.03, 1.42, 1.77, 2.07)
-"""Mean of the largest of 1, 2, 4 … 32 normal deviates."""
 
 
 def _shared_waits(base: BlockTrace) -> dict[int, float]:

@@ -41,7 +41,8 @@ class Pattern:
     memory, which has the banks of shared memory.  lanes: (k,) lanes that take part.
     same: (k,) most lanes of a warp that go to one address.
     sectors: (m,) sectors relative to the place of the access, warp by warp; of: (m,) which of `warps` each is of.
-    phase: address modulo 16 of all lanes in shared memory, -1 where they differ.
+    phase: address modulo 16 of all lanes in shared memory, -1 where they differ.  joined: (k,) wavefronts if it loads
+    the whole 16 bytes around.
     """
 
     warps: Array
@@ -54,6 +55,7 @@ class Pattern:
     sectors: Array
     of: Array
     phase: int = -1
+    joined: Array | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -174,7 +176,10 @@ def _pattern(lanes: Lanes, addresses: Array, width: int, op: str, shared: bool) 
         wavefronts, ideal = traffic.shared_wavefronts(offsets, active, width, op)
         phases = np.unique(addresses % JOINED_BYTES)
         phase = int(phases[0]) if len(phases) == 1 else -1
-        return Pattern(_warps_of(lanes), wavefronts, ideal, none, wavefronts, count, same, none, none, phase)
+        joined = None
+        if phase > 0 and op == "load":
+            joined = traffic.shared_wavefronts(offsets - phase, active, JOINED_BYTES, op)[0]
+        return Pattern(_warps_of(lanes), wavefronts, ideal, none, wavefronts, count, same, none, none, phase, joined)
     unique = traffic.unique_bytes(offsets, active, width)
     ideal = -(-unique // SECTOR_BYTES)
     sectors = np.where(active, offsets // SECTOR_BYTES, np.iinfo(np.int64).max)

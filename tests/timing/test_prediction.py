@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from grader.devices import gpus
 from grader.errors import UsageError
 from grader.ptx import parse
 from grader.timing.instructions import Processor, read_device, resident_blocks
-from grader.timing.prediction import FITTED, SPREAD, predict
+from grader.timing.prediction import FITTED, UNITS, predict, profiled, spread_of
 from grader.timing.profile import Profile, profile, sampled_blocks
 from grader.timing.trace import Argument, follow
 
@@ -86,6 +87,75 @@ def test_a_strided_copy_reads_what_lies_between_too() -> None:
     assert asked.tags > copied(1).tags
 
 
+def test_l1_serves_lanes_by_banks_and_two_lines_a_cycle() -> None:
+    # 32 lines either way, of which 64 words apart all go to one bank, 49 words apart each to its own.
+    (one_bank, stored), apart = (copied(64).tags, copied(1).tags / 2), copied(49).tags
+    assert one_bank == 8 * 32 + stored
+    assert apart == 8 * 16 + stored
+
+
+def test_a_line_that_is_stored_in_part_is_a_whole_one_for_l2_and_is_read_from_memory_first() -> None:
+    none = COPY.replace("ld.global.f32 %f0, [%d3]", "mov.f32 %f0, 0f00000000").replace("[%d5]", "[%d3]")
+    scattered, dense = copied(8, text=none), copied(1, text=none)
+    assert scattered.stored_sectors == 8 * dense.stored_sectors
+    assert scattered.written_bytes == scattered.read_bytes == ELEMENTS * 32
+    assert dense.read_bytes == 0
+    # What was loaded before is there.
+    assert copied(8, text=COPY.replace("[%d5]", "[%d3]")).read_bytes == ELEMENTS * 32
+
+
+LOOP = """
+.version 8.0
+.target sm_75
+.address_size 64
+.visible .entry sums(.param .u64 a, .param .u32 step)
+{
+    .reg .pred %p<2>;
+    .reg .b64 %d<4>;
+    .reg .b32 %r<4>;
+    .reg .f32 %f<4>;
+    ld.param.u64 %d0, [a];
+    ld.param.u32 %r1, [step];
+    mov.u32 %r2, %ctaid.x;
+    mul.wide.u32 %d1, %r2, 4096;
+    add.s64 %d0, %d0, %d1;
+    mov.u32 %r0, BOUND;
+    mov.f32 %f0, 0f00000000;
+again:
+    ld.global.f32 %f1, [%d0];
+    add.f32 %f0, %f0, %f1;
+    add.s64 %d0, %d0, 128;
+    add.s32 %r0, %r0, STEP;
+    setp.gt.s32 %p0, %r0, 0;
+    @%p0 bra again;
+    st.global.f32 [%d0], %f0;
+    ret;
+}
+"""
+
+
+def summed(step: str = "-1", bound: str = "32", blocks: int = 64) -> Profile:
+    module = parse(LOOP.replace("STEP", step).replace("BOUND", bound))
+    arguments = [Argument(size_bytes=1 << 20), Argument(number=np.int32(-1))]
+    grid = (blocks, 1, 1)
+    made = profiled(partial(follow, module, "sums", grid, (32, 1, 1), 0, arguments), grid, 32, 1 << 17, H200, 40_000)
+    assert made is not None
+    return made
+
+
+def test_of_a_loop_that_counts_by_a_constant_four_loads_are_on_their_way_together() -> None:
+    waits = [asked.path - asked.path_inside for asked in (summed(), summed("%r1"))]
+    assert waits[1] > 3 * waits[0]
+
+
+def test_blocks_that_have_other_work_count_as_their_mean_and_the_longest() -> None:
+    equal, rising = summed(), summed(bound="%r2")
+    assert (equal.mean_work, equal.most_work) == (1, 1)
+    assert rising.mean_work == pytest.approx(1, rel=0.1)
+    assert rising.most_work > 1.5
+    assert predict(rising, H200, FITTED).time_us > 1.2 * predict(replace(rising, most_work=1.0), H200, FITTED).time_us
+
+
 def with_more(*instructions: str) -> str:
     return COPY.replace("    ret;", "".join(f"    {i};\n" for i in instructions) + "    ret;")
 
@@ -147,9 +217,15 @@ def test_the_last_wave_is_not_given_away() -> None:
 def test_shares_and_interval() -> None:
     made = predict(copied(1), H200, FITTED)
     assert sum(made.shares.values()) == pytest.approx(1)
-    assert made.interval_us == (made.time_us / SPREAD, made.time_us * SPREAD)
-    low, high = predict(copied(1), read_device("t4"), FITTED).interval_us
-    assert high / low > (made.interval_us[1] / made.interval_us[0]) ** 1.9
+    low, high = made.interval_us
+    assert low * high == pytest.approx(made.time_us**2)
+    unchecked = predict(copied(1), replace(H200, is_checked=False), FITTED).interval_us
+    assert unchecked[1] / unchecked[0] == pytest.approx((high / low) ** 2)
+
+
+def test_a_time_that_is_counted_is_surer_than_one_that_is_waited_for() -> None:
+    widths = {unit: spread_of({unit: 0.8, "launch": 0.2}) for unit in UNITS}
+    assert widths["l1"] < widths["dram"] < widths["latency"] < widths["atomics"]
 
 
 @pytest.mark.parametrize(
