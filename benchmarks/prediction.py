@@ -119,6 +119,8 @@ def write_profiles(target: Path, times: dict[str, dict], part: int, parts: int, 
 
 LIMITS = {"overlap": (1.2, 6), "alone": (0, 1), "l2": (0.8, 2), "slowest": (0, 1)}
 """What fitted coefficients may be; others between 0.005 and 50."""
+GIVEN = ("memory", "slowest")
+"""Coefficients that are not fitted: read from copies (by loops of few threads, by blocks of 1024)."""
 FOLDS = 5
 UNSEEN = "unseen"
 """What stands for the lab of launches that nothing is fitted to."""
@@ -185,7 +187,7 @@ def fit(rows: list[Row], processor: Processor) -> Coefficients:
     least = loss(best)
     step = 1.35
     for _round in range(4):
-        for name in (field.name for field in fields(Coefficients)):
+        for name in (field.name for field in fields(Coefficients) if field.name not in GIVEN):
             for factor in (step, 1 / step):
                 low, high = LIMITS.get(name, (0.005, 50))
                 while low <= getattr(best, name) * factor <= high:

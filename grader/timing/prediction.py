@@ -36,7 +36,7 @@ from grader.timing.trace import Argument, BlockTrace, follow
 class Coefficients:
     """What no data sheet says: fitted by `benchmarks/prediction.py` to launches timed on an H200.
 
-    overlap: order of the norm.  alone: how far a block with barriers that is alone falls to a sum.  l2, stores: how
+    overlap: order of the norm.  alone: how far it falls to a sum where a block is alone.  l2, stores: how
     much longer the L2 cache is busy than its rate says with sectors that are read, with the lines of stores.  memory:
     the same of a warp's waits for global memory, which grow with load.  slowest: how much later than the mean a block's
     slowest warp ends, in waits for memory and deviations.  hot_cycles: of an atomic at an address that another lane of
@@ -44,8 +44,8 @@ class Coefficients:
     atomics of a warp go to, for all multiprocessors together.
     """
 
-    overlap: float = 3.0
-    alone: float = 0.8
+    overlap: float = 4.0
+    alone: float = 0.9
     l2: float = 1.0
     stores: float = 1.2
     memory: float = 1.2
@@ -56,28 +56,28 @@ class Coefficients:
 
 
 FITTED = Coefficients(
-    overlap=3.4,
-    alone=0.8,
-    l2=0.85,
-    stores=1.07,
-    memory=1.33,
+    overlap=4.46,
+    alone=0.9,
+    l2=0.806,
+    stores=1.064,
+    memory=1.2,
     slowest=0.4,
     hot_cycles=3.56,
-    line_cycles=3.32,
-    atomic_cycles=0.0083,
+    line_cycles=3.7,
+    atomic_cycles=0.0061,
 )
 """To 636 launches on an H200 (`benchmarks/prediction.md`)."""
 SPREAD = {
-    "atomics": 1.66,
-    "latency": 0.39,
-    "issue": 0.34,
-    "arithmetic": 0.34,
-    "shared": 0.28,
-    "barriers": 0.28,
-    "dram": 0.28,
-    "launch": 0.28,
-    "l2": 0.27,
-    "l1": 0.12,
+    "atomics": 1.59,
+    "latency": 0.41,
+    "issue": 0.3,
+    "arithmetic": 0.3,
+    "shared": 0.34,
+    "barriers": 0.34,
+    "dram": 0.38,
+    "launch": 0.38,
+    "l2": 0.32,
+    "l1": 0.17,
     "block_starts": 0.05,
     "tail": 0.05,
 }
@@ -203,10 +203,8 @@ def time_of(asked: Profile, processor: Processor, fitted: Coefficients) -> tuple
         if not times:
             continue
         bounds = _bounds(asked, processor, fitted, blocks)
-        order = fitted.overlap
-        if asked.barriers:
-            # A barrier ends what overlaps within a block; only other blocks fill its pauses.
-            order = 1 + (order - 1) * (1 - fitted.alone / ceil(blocks / multiprocessors) ** 0.5)
+        # What a block's warps do at once, starting and waiting together, only other blocks fill the pauses of.
+        order = 1 + (fitted.overlap - 1) * (1 - fitted.alone / ceil(blocks / multiprocessors) ** 0.5)
         powers = sum(value**order for value in bounds.values())
         total = powers ** (1 / order)
         cycles += times * total

@@ -110,6 +110,7 @@ def sampled_blocks(grid: tuple[int, int, int], resident: int, processor: Process
     return together, [n if 0 <= n < total and n != middle else -1 for n in neighbours]
 
 
+GOLDEN = 0.618034
 SPREAD_STEPS = 20_000
 """PTX instructions of the further blocks that are followed where blocks do not have the same work."""
 
@@ -121,7 +122,8 @@ def further_blocks(traces: Sequence[BlockTrace], grid: tuple[int, int, int]) -> 
     if all(trace.steps == base.steps for trace in traces if trace.complete):
         return []
     count = min(4, total, max(2, SPREAD_STEPS // max(1, base.steps)))
-    return [int(total * (place + 0.5) / count) for place in range(count)]
+    # By the golden ratio they lie apart along every axis of the grid.
+    return [int(total * (place * GOLDEN % 1)) for place in range(1, count + 1)]
 
 
 def _work(trace: BlockTrace) -> float:
@@ -157,7 +159,7 @@ def profile(
     _count(base, profile)
     if spread:
         works = [_work(trace) / max(1.0, _work(base)) for trace in (base, *spread)]
-        profile.mean_work, profile.most_work = sum(works[1:]) / len(spread), max(works)
+        profile.mean_work, profile.most_work = sum(works) / len(works), max(works)
     missed, loads = _replay(
         together, l1_bytes * len(together) // max(1, min(resident, ceil(total / processor.multiprocessors)))
     )
@@ -171,7 +173,8 @@ def profile(
         base, neighbours, grid, wave, loads * ratio, processor
     )
     if spread:
-        touched = sum(map(_sectors_asked, spread)) / len(spread) / max(1.0, _sectors_asked(base))
+        followed = [_sectors_asked(trace) for trace in (base, *spread)]
+        touched = sum(followed) / len(followed) / max(1.0, followed[0])
         profile.read_bytes, profile.written_bytes = touched * profile.read_bytes, touched * profile.written_bytes
     # Blocks of a wave go on together: what is new to the wave all of them wait for.
     from_memory = min(1.0, profile.read_bytes / max(1.0, each_wave * total / wave))

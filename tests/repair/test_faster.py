@@ -93,7 +93,8 @@ def test_who_may_not_see_the_change_is_told_line_kind_and_gain(result: Result) -
     shown = found(without_answers(result), "padded")
     assert (shown.line, shown.kind, shown.diff, shown.effect) == (10, "padding", [], "")
     text = answers(result)
-    assert "padded: bank_conflicts, predicted 1.2 times as fast on T4 (0.3 to 4.8) · transpose.cu:10 · padding" in text
+    told = "padded: bank_conflicts, predicted 1.19 times as fast on T4 (0.41 to 3.4) · transpose.cu:10 · padding"
+    assert told in text
     assert "+    __shared__ float tile[32][32 + 1];" in text
 
 
@@ -111,7 +112,7 @@ def test_no_mark_depends_on_it_and_nothing_is_looked_for_where_the_lab_wants_non
 def test_a_block_is_made_larger_where_the_grid_follows_its_constant() -> None:
     made = found(graded(KERNELS / "matmul/good/blocks_4x4.cu", "matmul"), "naive")
     assert (made.kind, [row for row in made.diff if row[0] in "+-"]) == ("launch", ["-#define S 4", "+#define S 32"])
-    assert made.predicted_times.value > 2
+    assert made.predicted_times.value > 1.8
 
 
 @pytest.mark.slow
@@ -190,7 +191,7 @@ def test_innermost_loops_are_unrolled_unless_something_is_said_of_them(tmp_path:
 
 
 @pytest.mark.slow
-def test_of_an_unrolled_loop_fewer_instructions_are_counted(tmp_path: Path) -> None:
+def test_no_loop_is_unrolled_that_the_assembler_unrolls_itself(tmp_path: Path) -> None:
     file = tmp_path / "matmul.cu"
     file.write_text(
         """__global__ void matmul_naive(const float *a, const float *b, float *c, int n) {
@@ -204,6 +205,5 @@ def test_of_an_unrolled_loop_fewer_instructions_are_counted(tmp_path: Path) -> N
 """,
         "utf-8",
     )
-    made = found(graded(file, "matmul"), "naive")
-    assert (made.kind, [row for row in made.diff if row[0] in "+-"]) == ("unrolled", ["+        #pragma unroll 8"])
-    assert made.effect == "With this change 13 % fewer PTX instructions are executed."
+    # Measured, such a change gained 1.01.
+    assert graded(file, "matmul").variants["naive"].faster is None
