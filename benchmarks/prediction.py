@@ -1,6 +1,6 @@
 """How well predicted times agree with measured ones: `prediction_launches.py`'s launches, timed by `time_launches.py`.
 
-    python benchmarks/prediction.py --profile PROFILES --times TIMES [--device NAME] [--part K/N]
+    python benchmarks/prediction.py --profile PROFILES --times TIMES [--device NAME] [--part K/N] [--as-written]
     python benchmarks/prediction.py --report PROFILES --times TIMES
     python benchmarks/prediction.py --check PROFILES --times TIMES --device NAME
 
@@ -57,6 +57,15 @@ def read_times(path: Path) -> dict[str, dict]:
 def _decides(entry: str, data) -> bool:  # type: ignore[no-untyped-def]
     """Whether an array's values decide what is executed or addressed; others are not filled, which takes no time."""
     return data.fill in ("below", "chain", "rising") or entry == "local_sort"
+
+
+def as_written() -> None:
+    """Count PTX as it stands: nothing that the assembler folds, joins or unrolls."""
+    from grader.timing import instructions
+
+    instructions._fold = lambda *_block: None  # type: ignore[assignment]
+    instructions._joined = lambda _block: frozenset()  # type: ignore[assignment]
+    instructions._unrolled = lambda _block: 1  # type: ignore[assignment]
 
 
 def write_profiles(target: Path, times: dict[str, dict], part: int, parts: int, device: str) -> None:
@@ -456,7 +465,10 @@ def main() -> None:
     parser.add_argument("--report", type=Path, help="file of profiles")
     parser.add_argument("--times", type=Path, required=True)
     parser.add_argument("--check", type=Path, help="file of profiles for --device")
+    parser.add_argument("--as-written", action="store_true", help="without what the assembler makes of PTX")
     given = parser.parse_args()
+    if given.as_written:
+        as_written()
     if given.profile:
         part, parts = map(int, given.part.split("/"))
         write_profiles(given.profile, read_times(given.times), part, parts, given.device)
