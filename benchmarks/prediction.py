@@ -30,15 +30,8 @@ sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 import numpy as np  # noqa: E402
 
 from grader.timing.instructions import Processor, read_device  # noqa: E402
-from grader.timing.prediction import (  # noqa: E402
-    FITTED,
-    UNITS,
-    Coefficients,
-    profiled,
-    spread_of,
-    time_of,
-    why_unpredictable,
-)
+from grader.timing.model import FITTED, UNITS, Coefficients, spread_of, time_of  # noqa: E402
+from grader.timing.prediction import profiled, why_unpredictable  # noqa: E402
 from grader.timing.profile import Profile  # noqa: E402
 from grader.timing.trace import Argument, follow  # noqa: E402
 

@@ -35,9 +35,9 @@ from grader.result import Check, Result
 from grader.running.evidence import Evidence
 from grader.submission.changes import Original
 from grader.timing.instructions import Processor, named_like, read_device
+from grader.timing.model import Prediction
 from grader.timing.prediction import (
     FollowedLaunch,
-    Prediction,
     figures,
     followed,
     not_followed,

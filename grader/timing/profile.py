@@ -21,9 +21,6 @@ from grader.timing.trace import LINE_SECTORS, SECTOR_BYTES, BlockTrace, Executed
 
 MOSTLY = 0.75
 """Of the sectors that are written, in bytes: with fewer most are written in part."""
-REPLAYED = 3
-"""Resident blocks that are replayed; the cache is made smaller in proportion where more are resident."""
-
 
 TAGS = 2
 """Lines that the L1 cache looks up in a cycle: requests for 32 lines without bank conflicts take 13 to 17 (H200)."""
@@ -99,48 +96,12 @@ class Profile:
         return self.lines.setdefault(number, Work())
 
 
-def sampled_blocks(grid: tuple[int, int, int], resident: int, processor: Processor) -> tuple[list[int], list[int]]:
-    """(resident together, neighbours in x and y) numbers of the blocks to follow; the first of all is followed to its
-    end."""
-    total = prod(grid)
-    apart = processor.multiprocessors
-    middle = _middle(grid)
-    together = [middle + k * apart for k in range(min(resident, REPLAYED)) if middle + k * apart < total]
-    neighbours = [(middle + step) if middle + step < total else middle - step for step in (1, grid[0])]
-    return together, [n if 0 <= n < total and n != middle else -1 for n in neighbours]
-
-
-GOLDEN = 0.618034
-SPREAD_STEPS = 20_000
-"""PTX instructions of the further blocks that are followed where blocks do not have the same work."""
-
-
-def further_blocks(traces: Sequence[BlockTrace], grid: tuple[int, int, int]) -> list[int]:
-    """Numbers of at most four blocks spread over the grid, where those followed to their ends have other work than the
-    first; they tell how much all have."""
-    base, total = traces[0], prod(grid)
-    if all(trace.steps == base.steps for trace in traces if trace.complete):
-        return []
-    count = min(4, total, max(2, SPREAD_STEPS // max(1, base.steps)))
-    # By the golden ratio they lie apart along every axis of the grid.
-    return [int(total * (place * GOLDEN % 1)) for place in range(1, count + 1)]
-
-
 def _work(trace: BlockTrace) -> float:
     return sum(e.schedule.issued * len(e.warps) for e in trace.events if isinstance(e, Executed))
 
 
 def _sectors_asked(trace: BlockTrace) -> float:
     return sum(float(event.pattern.cost.sum()) for event in _global(trace))
-
-
-def _middle(grid: tuple[int, int, int]) -> int:
-    """Return the block in the middle of the launch; the last of an axis may have little to do."""
-    across, down, _deep = grid
-    number = prod(grid) // 2
-    places = number % across, number // across % down, number // (across * down)
-    x, y, z = (0 if blocks == 2 else place for place, blocks in zip(places, grid, strict=True))
-    return x + across * (y + down * z)
 
 
 def profile(

@@ -1,4 +1,4 @@
-"""What sampled blocks of a launch do: which code their warps execute, and where their requests go.
+"""Which blocks of a launch are followed, and what they do: the code their warps execute, where their requests go.
 
 The blocks run on the emulator one by one, at the launch's own sizes, in memory that takes room only where it is
 touched. Each pattern of lanes is worked out once and kept with the value that addresses it, so a further iteration of
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from grader.ptx.limits import PtxError
 from grader.ptx.observers import traffic
 from grader.ptx.observers.interface import Enough, Observer, Scene
 from grader.ptx.values import WARP_SIZE, Lanes, remember
-from grader.timing.instructions import Schedule, schedule
+from grader.timing.instructions import Processor, Schedule, schedule
 
 Array = npt.NDArray[Any]
 
@@ -259,3 +260,43 @@ def follow(
         traces += follower.traces
         pending = pending[len(follower.traces) :]
     return traces
+
+
+REPLAYED = 3
+"""Resident blocks that are replayed; the cache is made smaller in proportion where more are resident."""
+
+
+def sampled_blocks(grid: tuple[int, int, int], resident: int, processor: Processor) -> tuple[list[int], list[int]]:
+    """(resident together, neighbours in x and y) numbers of the blocks to follow; the first of all is followed to its
+    end."""
+    total = prod(grid)
+    apart = processor.multiprocessors
+    middle = _middle(grid)
+    together = [middle + k * apart for k in range(min(resident, REPLAYED)) if middle + k * apart < total]
+    neighbours = [(middle + step) if middle + step < total else middle - step for step in (1, grid[0])]
+    return together, [n if 0 <= n < total and n != middle else -1 for n in neighbours]
+
+
+GOLDEN = 0.618034
+SPREAD_STEPS = 20_000
+"""PTX instructions of the further blocks that are followed where blocks do not have the same work."""
+
+
+def further_blocks(traces: Sequence[BlockTrace], grid: tuple[int, int, int]) -> list[int]:
+    """Numbers of at most four blocks spread over the grid, where those followed to their ends have other work than the
+    first; they tell how much all have."""
+    base, total = traces[0], prod(grid)
+    if all(trace.steps == base.steps for trace in traces if trace.complete):
+        return []
+    count = min(4, total, max(2, SPREAD_STEPS // max(1, base.steps)))
+    # By the golden ratio they lie apart along every axis of the grid.
+    return [int(total * (place * GOLDEN % 1)) for place in range(1, count + 1)]
+
+
+def _middle(grid: tuple[int, int, int]) -> int:
+    """Return the block in the middle of the launch; the last of an axis may have little to do."""
+    across, down, _deep = grid
+    number = prod(grid) // 2
+    places = number % across, number // across % down, number // (across * down)
+    x, y, z = (0 if blocks == 2 else place for place, blocks in zip(places, grid, strict=True))
+    return x + across * (y + down * z)

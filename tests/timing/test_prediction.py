@@ -12,9 +12,10 @@ from grader.devices import gpus
 from grader.errors import UsageError
 from grader.ptx import parse
 from grader.timing.instructions import Processor, read_device, resident_blocks
-from grader.timing.prediction import FITTED, UNITS, predict, profiled, spread_of
-from grader.timing.profile import Profile, profile, sampled_blocks
-from grader.timing.trace import Argument, follow
+from grader.timing.model import FITTED, UNITS, predict, spread_of
+from grader.timing.prediction import profiled
+from grader.timing.profile import Profile, profile
+from grader.timing.trace import Argument, follow, sampled_blocks
 
 COPY = """
 .version 8.0
