@@ -41,9 +41,13 @@ int main(int argc, char **argv) {
 """
 
 
-@pytest.fixture
-def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+@pytest.fixture(autouse=True)
+def no_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", None)
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> list[str]:
     (tmp_path / "main.cu").write_text(PIPELINE, "utf-8")
     return ["run", str(tmp_path / "main.cu"), "--backend", "gpu", "--lang", "en"]
 
