@@ -140,7 +140,7 @@ def graded(lab: Lab, source: str, folder: Path, sweeps: tuple[Sweep, ...] = ()) 
     path.write_text(source)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CUDA_LAB_GRADER_STORE", str(folder / "store"))
-        return pipeline.grade(path, lab, GradeOptions(backend="gpu"))
+        return pipeline.grade(path, lab, GradeOptions(backend="gpu", repairs=False))
 
 
 def check_of(result: Result, name: str) -> Check:

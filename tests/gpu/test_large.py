@@ -24,7 +24,7 @@ def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_products_of_4096_are_exact() -> None:
-    result = pipeline.grade(data_root() / "submissions" / "ivanov", MATMUL, GradeOptions(backend="gpu"))
+    result = pipeline.grade(data_root() / "submissions" / "ivanov", MATMUL, GradeOptions(backend="gpu", repairs=False))
     for name, variant in result.variants.items():
         large = [case for case in variant.cases if case.kind == "large"]
         assert [(case.size, case.status, case.max_abs_error) for case in large] == [({"n": 4096}, "pass", 0.0)], name
@@ -34,8 +34,8 @@ def test_products_of_4096_are_exact() -> None:
 
 def test_a_row_that_does_not_fit_costs_nothing() -> None:
     path = KERNELS / "matmul" / "good" / "row_fewer_threads.cu"
-    emulated = pipeline.grade(path, MATMUL, GradeOptions(backend="emulator"))
-    graded = pipeline.grade(path, MATMUL, GradeOptions(backend="gpu"))
+    emulated = pipeline.grade(path, MATMUL, GradeOptions(backend="emulator", repairs=False))
+    graded = pipeline.grade(path, MATMUL, GradeOptions(backend="gpu", repairs=False))
     assert {c.id: c.earned for c in graded.checks} == {c.id: c.earned for c in emulated.checks}
     row = graded.variants["row"]
     assert [case.status for case in row.cases if case.kind == "large"] == ["fail"]
@@ -44,7 +44,7 @@ def test_a_row_that_does_not_fit_costs_nothing() -> None:
 
 def test_blocks_that_grow_with_the_matrix_end_at_1024_threads() -> None:
     graded = pipeline.grade(
-        KERNELS / "matmul" / "bad" / "row_and_column_n_threads.cu", MATMUL, GradeOptions(backend="gpu")
+        KERNELS / "matmul" / "bad" / "row_and_column_n_threads.cu", MATMUL, GradeOptions(backend="gpu", repairs=False)
     )
     for name in ("row", "column"):
         (large,) = (case for case in graded.variants[name].cases if case.kind == "large")
@@ -58,7 +58,7 @@ def test_a_transposition_of_four_gibibytes() -> None:
     metrics = {"emulator": ("sectors",), "gpu": ("time", "gb_per_s")}
     base = {"emulator": {"rows": 64, "cols": 64}, "gpu": {"rows": 64, "cols": 64}}
     lab = replace(labs.find("transpose"), sweeps=(Sweep("size", TEXT, ("padded",), x, base, metrics),), timing=None)
-    result = pipeline.grade(data_root() / "submissions" / "ivanov", lab, GradeOptions(backend="gpu"))
+    result = pipeline.grade(data_root() / "submissions" / "ivanov", lab, GradeOptions(backend="gpu", repairs=False))
     points = {(p.of, p.x): p for p in result.sweeps[0].points}
     for owner in ("submission", "reference"):
         middle, large, huge = (points[owner, n] for n in (4096, 32768, 1 << 18))

@@ -25,7 +25,9 @@ def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.skipif(shutil.which("ncu") is None, reason="Nsight Compute is not installed")
 def test_nsight_compute_counts_what_the_emulator_counts() -> None:
-    result = pipeline.grade(SUBMISSIONS / "petrova", LAB, GradeOptions(backend="gpu", profilers=("ncu",)))
+    result = pipeline.grade(
+        SUBMISSIONS / "petrova", LAB, GradeOptions(backend="gpu", repairs=False, profilers=("ncu",))
+    )
     for variant in result.variants.values():
         assert variant.witnesses and all(w.name != "failed" for w in variant.witnesses), variant.witnesses
         for witness in variant.witnesses:
@@ -35,10 +37,14 @@ def test_nsight_compute_counts_what_the_emulator_counts() -> None:
 
 @pytest.mark.skipif(shutil.which("compute-sanitizer") is None, reason="compute-sanitizer is not installed")
 def test_compute_sanitizer_finds_the_race_and_the_access_out_of_bounds() -> None:
-    race = pipeline.grade(SUBMISSIONS / "sidorov", LAB, GradeOptions(backend="gpu", profilers=("compute-sanitizer",)))
+    race = pipeline.grade(
+        SUBMISSIONS / "sidorov", LAB, GradeOptions(backend="gpu", repairs=False, profilers=("compute-sanitizer",))
+    )
     assert any(w.name == "racecheck" for w in race.variants["shared"].witnesses), race.variants["shared"].witnesses
     assert [w.name for w in race.variants["naive"].witnesses] == ["clean"]
-    bounds = pipeline.grade(SUBMISSIONS / "morozov", LAB, GradeOptions(backend="gpu", profilers=("compute-sanitizer",)))
+    bounds = pipeline.grade(
+        SUBMISSIONS / "morozov", LAB, GradeOptions(backend="gpu", repairs=False, profilers=("compute-sanitizer",))
+    )
     found = bounds.variants["padded"].witnesses
     assert any(w.name == "memcheck" and w.line == 39 for w in found), found
 
@@ -48,7 +54,7 @@ def test_a_tool_that_is_not_there_changes_nothing(monkeypatch: pytest.MonkeyPatc
         raise ToolFailed("ncu is not installed")
 
     monkeypatch.setattr("grader.gpu.profilers.run", missing)
-    asked = pipeline.grade(SUBMISSIONS / "ivanov", LAB, GradeOptions(backend="gpu", profilers=("ncu",)))
-    plain = pipeline.grade(SUBMISSIONS / "ivanov", LAB, GradeOptions(backend="gpu"))
+    asked = pipeline.grade(SUBMISSIONS / "ivanov", LAB, GradeOptions(backend="gpu", repairs=False, profilers=("ncu",)))
+    plain = pipeline.grade(SUBMISSIONS / "ivanov", LAB, GradeOptions(backend="gpu", repairs=False))
     assert asked.score == plain.score
     assert [w.text for w in asked.variants["naive"].witnesses] == ["ncu is not installed"]

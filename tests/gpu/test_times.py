@@ -100,7 +100,8 @@ def test_twenty_gradings_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("CUDA_LAB_GRADER_STORE", str(tmp_path / "store"))
     # A lab in which the mark hangs on the time as much as it can: the ramp goes from half the speed-up to twice it.
     results = [
-        pipeline.grade(SUBMISSIONS / "ivanov", LAB, GradeOptions(backend="gpu", remeasure=True)) for _again in range(20)
+        pipeline.grade(SUBMISSIONS / "ivanov", LAB, GradeOptions(backend="gpu", repairs=False, remeasure=True))
+        for _again in range(20)
     ]
     verdicts = [{c.id: c.status for c in r.checks} for r in results]
     marks = [r.score.earned for r in results]
@@ -123,7 +124,7 @@ def test_a_ramp_s_middle_repeats_within_a_point(tmp_path: Path, monkeypatch: pyt
     lab = replace(LAB, variants=tuple(variants))
     marks = []
     for _again in range(6):
-        result = pipeline.grade(SUBMISSIONS / "ivanov", lab, GradeOptions(backend="gpu", remeasure=True))
+        result = pipeline.grade(SUBMISSIONS / "ivanov", lab, GradeOptions(backend="gpu", repairs=False, remeasure=True))
         marks.append(next(c.earned for c in result.checks if c.check == "speedup"))
     print("marks of 50", marks)
     assert 0 < min(marks) < max(marks) < 50 or min(marks) == max(marks)
@@ -132,9 +133,9 @@ def test_a_ramp_s_middle_repeats_within_a_point(tmp_path: Path, monkeypatch: pyt
 
 def test_grading_again_takes_the_stored_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_LAB_GRADER_STORE", str(tmp_path / "store"))
-    first = pipeline.grade(SUBMISSIONS / "ivanov", LAB, GradeOptions(backend="gpu"))
-    again = pipeline.grade(SUBMISSIONS / "ivanov", LAB, GradeOptions(backend="gpu"))
-    anew = pipeline.grade(SUBMISSIONS / "ivanov", LAB, GradeOptions(backend="gpu", remeasure=True))
+    first = pipeline.grade(SUBMISSIONS / "ivanov", LAB, GradeOptions(backend="gpu", repairs=False))
+    again = pipeline.grade(SUBMISSIONS / "ivanov", LAB, GradeOptions(backend="gpu", repairs=False))
+    anew = pipeline.grade(SUBMISSIONS / "ivanov", LAB, GradeOptions(backend="gpu", repairs=False, remeasure=True))
     timing = [r.variants["padded"].timing for r in (first, again, anew)]
     assert timing[0] == timing[1] != timing[2]
 
@@ -143,7 +144,7 @@ def test_a_submission_within_eight_seconds(tmp_path: Path, monkeypatch: pytest.M
     """Three variants, four sizes up to 8192 × 8192, nothing stored."""
     monkeypatch.setenv("CUDA_LAB_GRADER_STORE", str(tmp_path / "store"))
     began = time.monotonic()
-    result = pipeline.grade(SUBMISSIONS / "ivanov", LAB, GradeOptions(backend="gpu"))
+    result = pipeline.grade(SUBMISSIONS / "ivanov", LAB, GradeOptions(backend="gpu", repairs=False))
     elapsed = time.monotonic() - began
     print(f"{elapsed:.2f} s")
     sizes = {tuple(t.size.values()) for v in result.variants.values() for t in v.timing}
