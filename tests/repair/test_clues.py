@@ -287,3 +287,10 @@ def test_wrong_values_have_their_symptoms(fields: dict[str, Any], symptom: str) 
     plain = clues_of(FUNCTIONS, "correct", (), diagnosis([], []), (), NAMES).symptoms
     seen = clues_of(FUNCTIONS, "correct", (), replace(diagnosis([], []), **changes), (), NAMES).symptoms
     assert symptom in seen and symptom not in plain
+
+
+def test_no_other_access_is_suspected_where_one_leaves_its_array() -> None:
+    outside = hazard("out_of_bounds", "after", 4, "global", array="a")
+    clues = clues_of(FUNCTIONS, "correct", [outside], diagnosis([(3, 5)], [(3, 0)]), (), NAMES)
+    accesses = {TEXT[start:end] for start, end, _weight in clues.places if TEXT[end - 1] == "]"}
+    assert accesses == {"a[y][x]", "A[y * n + x]"}
