@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.repair.function import Change, Function, Kind, is_rounded_down, stands_in_index
-from grader.repair.nodes import LEAVES, ancestors, sides_of
+from grader.repair.nodes import LEAVES, ancestors, operator_of, sides_of
 from grader.submission.cpp.tree import LOOPS, declared_name
 
 if TYPE_CHECKING:
@@ -86,6 +86,10 @@ TURNED = {
 """Of a comparison that points away from where its loop goes, or lets in what is outside."""
 
 
+AS_WRITTEN = 1.7
+"""What a change costs that another one writes better."""
+
+
 def comparison_changes(function: Function, node: Node) -> Iterator[Change]:
     """Yield the changes of the comparison `node`."""
     operator = node.child_by_field_name("operator")
@@ -96,6 +100,9 @@ def comparison_changes(function: Function, node: Node) -> Iterator[Change]:
     turned = _is_turned(function, node, sign)
     lets_in = _keeps_within(function, node, sign)
     near = 3.2 if _counts_whole_parts(function, node) else 2.2 if lets_in else 1.0
+    if sign == "<" and operator_of(right) == "-" and "".join(function.text(right).split()).endswith("-1"):
+        # `i < n` is how `i <= n - 1` is written: what is subtracted goes first.
+        near = max(near, AS_WRITTEN)
     for other in COMPARISONS[sign]:
         cost = 2.6 if (sign, other) not in NEAR else near
         if turned:

@@ -180,3 +180,9 @@ def test_a_loop_that_goes_as_far_as_it_reaches_goes_as_others_do() -> None:
 )
 def test_an_index_as_large_as_a_size_is_hardly_let_in(body: str, cost: float) -> None:
     assert changes(expression_changes, body)[body.replace(" < ", " <= ")].cost == cost
+
+
+def test_what_is_subtracted_goes_before_a_comparison_lets_in_more() -> None:
+    body = "int i = threadIdx.x;\nout[i] = i + 4 < n - 1 ? a[i] : 0;"
+    found = changes(expression_changes, body)
+    assert found[body.replace("n - 1", "n")].cost < found[body.replace("<", "<=")].cost
