@@ -115,6 +115,9 @@ def _shadowing(function: Function, node: Node) -> Iterator[Change]:
     if is_hiding and node.parent is not None and node.parent.type == "compound_statement":
         yield Change("expression", function.line(node), (function.removed(node),), 0.2, "shadowed", "shadowed")
         yield function.replacement("expression", node, f"{function.text(declarators[0])};", 0.4, "shadowed", "shadowed")
+        value = value_of(declarators[0])
+        text = f"{name} += {function.text(value)};" if value is not None else ""
+        yield function.replacement("expression", node, text, 0.6, "shadowed", "shadowed")
 
 
 def _declared_alone(function: Function) -> Iterator[Change]:

@@ -174,6 +174,8 @@ TREE = "__shared__ float s[64];\nint t = threadIdx.x;\n"
             "for (int j = 0; j < n; ++j) out[j] = 0;\nfor (int k",
             0.6,
         ),
+        (value_changes, "float v = 0;\n{\nfloat v = a[0];\n}\nout[0] = v;", "float v = a", "v = a", 0.4),
+        (value_changes, "float v = 0;\n{\nfloat v = a[0];\n}\nout[0] = v;", "float v = a", "v += a", 0.6),
         (value_changes, "for (int k = 0; k < n; ++k)\nout[n] += a[k];", "for", "out[n] = 0;\nfor", 0.6),
         (slip_changes, "for (int j = n; j >= 0; --j) out[j] = 1;", "j = n;", "j = n - 1;", 0.6),
         (
