@@ -13,6 +13,8 @@ int main() {
     printf("sync: %s\n", cudaGetErrorName(cudaDeviceSynchronize()));
     printf("malloc: %s\n", cudaGetErrorName(cudaMalloc(&e, 4)));
     one<<<1, 32>>>(d);
+    // What was not allocated any more holds no pointer: that follows from the first fault.
+    one<<<1, 32>>>(h);
     printf("later: %s\n", cudaGetErrorName(cudaGetLastError()));
     cudaDeviceReset();
     printf("reset: %s\n", cudaGetErrorName(cudaGetLastError()));
