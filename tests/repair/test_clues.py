@@ -294,3 +294,13 @@ def test_no_other_access_is_suspected_where_one_leaves_its_array() -> None:
     clues = clues_of(FUNCTIONS, "correct", [outside], diagnosis([(3, 5)], [(3, 0)]), (), NAMES)
     accesses = {TEXT[start:end] for start, end, _weight in clues.places if TEXT[end - 1] == "]"}
     assert accesses == {"a[y][x]", "A[y * n + x]"}
+
+
+def test_what_is_read_too_often_or_without_need_has_its_symptom() -> None:
+    def symptoms(seen: Diagnosis) -> tuple[str, ...]:
+        return clues_of(FUNCTIONS, "correct", (), seen, (), NAMES).symptoms
+
+    assert "too_many" in symptoms(diagnosis([(3, 5)], [])) and "too_many" not in symptoms(diagnosis([(3, 5)], [(3, 0)]))
+    column = [ElementRange(array="b", ranges=[(0, 15), (0, 0)])]
+    assert "again" in symptoms(replace(diagnosis([], []), read=column, uses=17))
+    assert "again" not in symptoms(replace(diagnosis([], []), read=column, uses=16))
