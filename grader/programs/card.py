@@ -241,9 +241,11 @@ class Card(Device, Queues):
 
     def load(self, unit: int, ptx: str, compiler: str, cubin: bytes = b"") -> None:
         """Raises DriverError where the driver does not take it."""
+        # First: what the driver refuses is not loaded, and who needs it is told.
+        binary = self.called("cuModuleLoadData", cubin) if cubin else self._made_of(ptx)
         super().load(unit, ptx, compiler)
         self._entries.clear()
-        self._binaries[unit, compiler] = self.called("cuModuleLoadData", cubin) if cubin else self._made_of(ptx)
+        self._binaries[unit, compiler] = binary
         self._prints |= "vprintf" in ptx
 
     def _made_of(self, ptx: str) -> Any:

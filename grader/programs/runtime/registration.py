@@ -138,10 +138,16 @@ def load(state: State, unit: int) -> None:
     if any(state.gpu.entry(kernel.unit, kernel.symbol) is None for kernel in kernels):
         rest = [state.compile_unit(Wanted(number, list(state.wanted.get(number, {})), whole=True)) for number in units]
         if all(code.ptx for code in rest):
-            _load(state, units, rest)
+            try:
+                _load(state, units, rest)
+            except ProgramEnded as ended:
+                state.lacking.update(dict.fromkeys(units, ended))
+                raise
         else:
             reason = next(code.reason for code in rest if not code.ptx)
-            state.lacking.update(dict.fromkeys(units, reason))
+            for number in units:
+                cause = msg("programs.device_code", file=state.unit_names[number], reason=reason)
+                state.lacking[number] = ProgramEnded(cause)
 
 
 def load_all(state: State) -> None:
@@ -198,8 +204,7 @@ def entry_of(state: State, kernel: Kernel) -> str:
         load(state, kernel.unit)
     entry = state.gpu.entry(kernel.unit, kernel.symbol)
     if entry is None and kernel.unit in state.lacking:
-        reason = state.lacking[kernel.unit]
-        raise ProgramEnded(msg("programs.device_code", file=state.unit_names[kernel.unit], reason=reason))
+        raise state.lacking[kernel.unit]
     if entry is None:
         raise CudaError(98)
     return entry

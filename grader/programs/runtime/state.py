@@ -144,7 +144,7 @@ class State:
         self.kernels: dict[int, Kernel] = {}
         self.units: dict[int, int] = {}
         self.wanted: dict[int, dict[str, None]] = {}
-        self.lacking: dict[int, str] = {}
+        self.lacking: dict[int, ProgramEnded] = {}
         """By unit, why kernels of it are in no device code."""
         self.symbols: dict[int, tuple[int, str, int]] = {}
         self._checked = 0
