@@ -139,9 +139,10 @@ def unordered(allocation: Allocation, clock: Mapping[int, int], access: StreamAc
             # The same kernel with another offset works on another part of the array.
             overlap = overlap and (part == other_part or part[0] != other_part[0])
         elif part is not None or other_part is not None:
-            # Whoever copies a part has a kernel work on that part.
-            copied = other_high - other_low if part is not None else high - low
-            overlap = overlap and copied >= allocation.size
+            # Whoever copies a part has a kernel work on that part; which one that is, a pointer into the array says.
+            start, copied = (low, (other_low, other_high)) if part is not None else (other_low, (low, high))
+            is_there = start > 0 and copied[0] <= start < copied[1]
+            overlap = overlap and (is_there or copied[1] - copied[0] >= allocation.size)
         if (is_write or other_write) and overlap:
             places.append(other_place)
     allocation.accesses = kept[-64:]
