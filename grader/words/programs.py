@@ -286,6 +286,10 @@ PROGRAMS: Texts = {
     "bad_address": N_("Segmentation fault: a call is given an address outside the program's memory ({address})."),
     "stack_overflow": N_("Stack overflow in the host code."),
     "division_by_zero": N_("Integer division by zero in the host code."),
+    "mismatched_call": N_(
+        "{function}() is called with other types than it is defined with, as C allows where a function is not "
+        "declared. On a PC such a call may work; the sandbox cannot make it. Declare the function before it is used."
+    ),
     "aborted": N_("The program aborts: a failed assertion, abort(), or std::terminate."),
     "uncaught": N_("The program throws an exception that nothing catches: {exception}"),
     "crash": N_("The program crashes: {reason}"),

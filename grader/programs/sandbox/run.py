@@ -38,6 +38,7 @@ FLUSH_INSTRUCTIONS = 10_000_000
 """Of the host's, for what its library still holds of the output when it is ended."""
 CALL_INSTRUCTIONS = 40_000
 """What a call of ours counts as, so that a program that does nothing else ends as soon as one that computes."""
+_MISMATCH = "signature_mismatch:"
 CRASHES = frozenset(
     {"programs.segmentation_fault", "programs.stack_overflow", "programs.division_by_zero", "programs.aborted"}
     | {"programs.crash", "programs.bad_function", "programs.uncaught"}
@@ -326,6 +327,10 @@ class ProgramRun:
         if kind == codes.INTEGER_DIVISION_BY_ZERO:
             return msg("programs.division_by_zero")
         if kind == codes.UNREACHABLE:
+            # What the linker makes of a call whose types are not those of the function that it finds.
+            stub = (error.frames[0].func_name or "") if error.frames else ""
+            if stub.startswith(_MISMATCH):
+                return msg("programs.mismatched_call", function=stub.removeprefix(_MISMATCH))
             return msg("programs.aborted")
         if kind in (codes.INDIRECT_CALL_TO_NULL, codes.BAD_SIGNATURE, codes.TABLE_OUT_OF_BOUNDS):
             return msg("programs.bad_function")

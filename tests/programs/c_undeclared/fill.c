@@ -1,0 +1,2 @@
+#include <stdio.h>
+void fill(int n) { printf("fill %d\n", n); }
