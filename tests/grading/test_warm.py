@@ -16,6 +16,7 @@ import pytest
 from grader.grading.options import GradeOptions, Warm
 from grader.grading.pipeline import grade
 from grader.lab import labs
+from grader.lab.records import Lab
 from grader.result import encode
 
 ROOT = Path(__file__).parent.parent.parent
@@ -67,14 +68,20 @@ def without_stored_runs(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterat
         yield
 
 
-def graded(path: Path, lab: str, warm: Warm | None) -> bytes:
-    """The result of a grading at few and small sizes: it is asked whether two are the same, not what they are."""
-    plain = replace(labs.find(lab), sweeps=(), timing=None)
-    usual = plain.cases["emulator"]
+def without_sweeps(lab: str) -> Lab:
+    return replace(labs.find(lab), sweeps=(), timing=None)
+
+
+def at_small_sizes(lab: Lab) -> Lab:
+    """At few and small ones: it is asked whether two gradings are the same, not what they are."""
+    usual = lab.cases["emulator"]
     small = {name: min(value, SMALL) if value % SMALL == 0 else value for name, value in usual.observe.items()}
     few = replace(usual, correct=usual.correct[:1], ragged=usual.ragged[:1], observe=small)
-    plain = replace(plain, cases={**plain.cases, "emulator": few})
-    return encode(grade(path, plain, GradeOptions(backend="emulator", repairs=False), warm=warm))
+    return replace(lab, cases={**lab.cases, "emulator": few})
+
+
+def graded(path: Path, lab: Lab, warm: Warm | None) -> bytes:
+    return encode(grade(path, lab, GradeOptions(backend="emulator", repairs=False), warm=warm))
 
 
 def compared(
@@ -83,6 +90,7 @@ def compared(
     """Edit after edit, graded in one warm place and in a fresh one."""
     written = (ROOT / "submissions" / student / f"{lab}.cu").read_text("utf-8")
     file = folder / f"{lab}.cu"
+    small = at_small_sizes(without_sweeps(lab))
     with without_stored_runs(monkeypatch, folder), Warm() as warm:
         for name in names[:most]:
             text = written
@@ -90,7 +98,7 @@ def compared(
                 text = EDITS[one](text)
             (folder / "mine.cuh").write_text(HEADERS[len(text) % 2], "utf-8")
             file.write_bytes(text.encode())
-            assert graded(file, lab, warm) == graded(file, lab, None), (lab, name)
+            assert graded(file, small, warm) == graded(file, small, None), (lab, name)
 
 
 @pytest.mark.slow
@@ -125,6 +133,7 @@ def test_a_line_above_runs_nothing_but_the_drawn_case(tmp_path: Path, monkeypatc
     counting(emulator._Launches, "run", lambda _self, request: "launch")
     counting(execution, "compile_program", lambda *_: "compiled")
     counting(ProgramProcess, "run", lambda *_: "run")
+    transpose = without_sweeps("transpose")
     file = tmp_path / "transpose.cu"
     written = (ROOT / "submissions" / "ivanov" / "transpose.cu").read_text("utf-8")
     with without_stored_runs(monkeypatch, tmp_path), Warm() as warm:
@@ -132,7 +141,7 @@ def test_a_line_above_runs_nothing_but_the_drawn_case(tmp_path: Path, monkeypatc
         def saved(text: str) -> tuple[int, set[str]]:
             made.clear()
             file.write_text(text, "utf-8")
-            graded(file, "transpose", warm)
+            graded(file, transpose, warm)
             return made.count("launch"), set(made) - {"launch"}
 
         first, parts = saved(written)
@@ -148,7 +157,7 @@ def test_a_line_above_runs_nothing_but_the_drawn_case(tmp_path: Path, monkeypatc
         # Where it does something else all is graded by that.
         other = more.replace("block(TILE, TILE)", "block(TILE, TILE / 4)")
         assert saved(other)[0] > launches
-        assert graded(file, "transpose", warm) == graded(file, "transpose", None)
+        assert graded(file, transpose, warm) == graded(file, transpose, None)
         changed, parts = saved(in_a_kernel(written, " if (blockIdx.z > 5) return;"))
         assert (launches < changed < first, parts) == (True, {"run"})
         # It was run, so that its lines may move again.
@@ -171,13 +180,14 @@ def test_a_program_that_ran_another_day_is_ready_for_its_first_change(
     monkeypatch.setattr("grader.programs.remembered.default_folder", lambda: tmp_path / "runs")
     file = tmp_path / "transpose.cu"
     shutil.copy(ROOT / "submissions" / "petrova" / "transpose.cu", file)
-    fresh = graded(file, "transpose", None)
+    small = at_small_sizes(without_sweeps("transpose"))
+    fresh = graded(file, small, None)
     assert len(compiled) == 1
     with Warm() as warm:
-        assert graded(file, "transpose", warm) == fresh
+        assert graded(file, small, warm) == fresh
         # What was begun beside has come to its end.
         warm.beside.start(lambda: None).result()
         assert len(compiled) == 2
         file.write_text(in_a_kernel(file.read_text("utf-8"), " if (blockIdx.z > 5) return;"), "utf-8")
-        graded(file, "transpose", warm)
+        graded(file, small, warm)
     assert len(compiled) == 2
