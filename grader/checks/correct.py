@@ -83,6 +83,7 @@ def _judged(evidence: Evidence, settings: CorrectSettings) -> Verdict:
         or _of_blocks(evidence)
         or _of_constants(evidence)
         or _of_unset(evidence, verdict.diagnosis)
+        or _of_absent_lanes(evidence)
         or verdict.hint
         or of_hazards(evidence, verdict.diagnosis)
         or _of_unwritten(evidence, verdict.diagnosis)
@@ -93,14 +94,30 @@ def _judged(evidence: Evidence, settings: CorrectSettings) -> Verdict:
 
 
 def _placed(verdict: Verdict, evidence: Evidence) -> Verdict:
-    """Place a verdict without a line at the kernel that alone may have made it wrong, else at what was called."""
+    """Place a verdict without a line at a shuffle that reads from absent lanes, else at the kernel that alone may have
+    made it wrong, else at what was called."""
     if verdict.line:
         return verdict
+    absent = _absent_lanes(evidence)
+    if "mismatches" in verdict.data and absent is not None:
+        return replace(verdict, file=evidence.file_of(absent.file), line=absent.line)
     if "mismatches" in verdict.data and evidence.one_block is not None:
         return replace(verdict, file=evidence.file_of(evidence.one_block.file), line=evidence.one_block.line)
     if "mismatches" in verdict.data and evidence.suspect is not None:
         return replace(verdict, file=evidence.file_of(evidence.suspect[0]), line=evidence.suspect[1])
     return replace(verdict, line=evidence.bound.kernel.line)
+
+
+def _of_absent_lanes(evidence: Evidence) -> Message | None:
+    """How to mend a shuffle that reads from lanes that take no part in it: what that hands over is undefined, so that
+    no factor and no pattern of the result says more."""
+    absent = _absent_lanes(evidence)
+    return hazards.race_hint(absent) if absent is not None else None
+
+
+def _absent_lanes(evidence: Evidence) -> Hazard | None:
+    """Return the first shuffle that was seen to read from a lane that takes no part in it."""
+    return next((h for h in evidence.hazards("warp_sync") if h.detail == "inactive_source"), None)
 
 
 def _is_of_the_draw(runs: Sequence[Run]) -> bool:

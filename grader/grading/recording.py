@@ -216,6 +216,11 @@ def _remarks(evidence: Evidence) -> list[Message]:
     # What costs points is told by the check.
     judged = {"exited_before_barrier"} if races is not None and races.all_reach else set()
     counts = {place: count for place, count in evidence.remarks().items() if place[0] not in judged}
+    for run in evidence.runs:
+        for hazard in run.outcome.hazards:
+            # A fault that is told there already: it is read from them.
+            if hazard.detail == "inactive_source":
+                counts.pop(("returned_in_mask", hazard.line), None)
     rows = sorted(counts.items(), key=lambda i: i[0][1])
     return remarks + [
         (_left_before(evidence, line, n) if kind == "exited_before_barrier" else None) or remark_msg(kind, line, n)

@@ -199,3 +199,12 @@ def test_the_line_is_that_of_the_writer() -> None:
     row = check(wrong(), "correct")
     assert row.line == WRITER.line
     assert check(wrong(writer=None), "correct").line == 6
+
+
+def test_a_shuffle_from_absent_lanes_is_the_cause_before_any_pattern_of_the_result() -> None:
+    absent = hazard("warp_sync", "inactive_source", 41)
+    scaled = diagnosis(writer=None, values=WrongPattern(id="scaled", holds=60, of=60, data={"factor": 4.0}))
+    for hazards, line, words in (((), 6, "Divided by 4"), ((absent,), 41, "only of lanes that its mask names")):
+        runs = (run("correct", WRONG, hazards), run("observe", WRONG))
+        row = check(evidence(runs=runs, diagnoses={"correct": scaled}), "correct")
+        assert (row.line, words in row.hint) == (line, True), row.hint
