@@ -82,7 +82,7 @@ class Compilers:
         self, sources: Mapping[str, str], names: Sequence[str], architecture: str, *, options: Sequence[str] = ()
     ) -> CompileResult:
         """As `CompilerProcess.compile`."""
-        key = (*sources.items(), *names, architecture, *options)
+        key = (tuple(sources.items()), tuple(names), architecture, tuple(options))
         with self._condition:
             is_first = key not in self._made
             made = self._made.setdefault(key, Future())
@@ -91,10 +91,11 @@ class Compilers:
                 with self._taken() as process:
                     made.set_result(process.compile(sources, names, architecture, options=options))
             except BaseException as error:
+                self._made.pop(key, None)
                 made.set_exception(error)
         result = made.result()
+        # A process that was killed may have been somebody else's victim: who asks later, asks anew.
         if not result.ok:
-            # A process that was killed may have been somebody else's victim: who asks later, asks anew.
             self._made.pop(key, None)
         return result
 

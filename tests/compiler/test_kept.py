@@ -13,6 +13,7 @@ import pytest
 from grader.compiler.process import CompilerProcess
 from grader.compiler.result import CompileResult
 from grader.compiler.several import Compilers, KeptCompiler
+from grader.errors import InternalError
 
 pytestmark = pytest.mark.started
 
@@ -109,3 +110,12 @@ def test_several_compile_at_once_and_what_two_ask_for_once(monkeypatch: pytest.M
         one, same, other = threads.map(lambda text: compilers.compile({"a.cu": text}, ["k"], "compute_75"), asked)
     assert one is same and one.ok and other.ok and one.ptx != other.ptx
     assert sorted(texts) == sorted({*asked})
+
+
+def test_what_failed_is_asked_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = compiled(monkeypatch)
+    with CompilerProcess() as first, Compilers(first, 1) as compilers:
+        for _time in range(2):
+            with pytest.raises(InternalError):
+                compilers.compile({"a.cu": TEXT % "1"}, ["k"], "compute_1")
+    assert len(texts) == 2
