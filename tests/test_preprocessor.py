@@ -104,3 +104,9 @@ def test_names_with_a_dollar(text: str, after: str) -> None:
 def test_a_macro_called_by_a_dollar_compiles(compiler: CompilerProcess) -> None:
     text = "#define $(x) (x)\n__global__ void k(float *a) { a[0] = $(1); }\n"
     assert compiler.compile({"k.cu": text}, ["k"], "compute_75").ok
+
+
+def test_a_kernel_with_a_dollar_in_its_name_is_found_by_it(compiler: CompilerProcess) -> None:
+    text = "template <int N> __global__ void k$1(float *a) { a[0] = N; }\n"
+    result = compiler.compile({"k.cu": text}, ["k$1<2>", "k$1<3>", "other$"], "compute_75")
+    assert (sorted(result.entries), result.missing) == (["k$1<2>", "k$1<3>"], ("other$",))

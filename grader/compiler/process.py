@@ -163,7 +163,14 @@ class CompilerProcess:
         """
         # Whole files and what is asked of them later are compiled by threads of their own.
         with self._lock:
-            return self._compile(sources, names, architecture, wall_limit_s, options)
+            # As the files have them: NVRTC takes no "$" in a name.
+            plain = {name: without_dollars(name) for name in dict.fromkeys(names)}
+            result = self._compile(sources, list(plain.values()), architecture, wall_limit_s, options)
+        if not any("$" in name for name in names):
+            return result
+        entries = {name: result.entries[compiled] for name, compiled in plain.items() if compiled in result.entries}
+        missing = tuple(name for name, compiled in plain.items() if compiled in result.missing)
+        return replace(result, entries=entries, missing=missing)
 
     def _compile(
         self,
