@@ -9,11 +9,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
+from msgspec import structs
+
 from grader.checks import code, correct, execution, hazards, host, memory_accesses, outcomes
 from grader.checks.base import Verdict, not_applicable, not_measured
 from grader.lab.checks import kind_of
 from grader.lab.records import CheckSpec
-from grader.message import joined, msg
+from grader.message import joined, msg, sentences_of
 from grader.result import WAITING, Check
 from grader.running.evidence import Evidence
 from grader.submission.records import Missing
@@ -96,7 +98,60 @@ def judge(evidence: Evidence) -> list[Check]:
             if verdict.status == "pass":
                 verdict = _blocked(kind.credit_needs, done) or verdict
         done[spec.check] = _check(evidence.variant.name, spec, verdict)
-    return list(done.values())
+    return [_with_cause(check, done, evidence.lab.makes_launches) for check in done.values()]
+
+
+DUE_TO = {
+    "checks.correct.hint_memory_first": "memory_safety",
+    "checks.correct.hint_race_first": "races",
+    "checks.correct.hint_constants_first": "host_code",
+    "launches.hint_launch_first": "launch",
+    "launches.hint_pointer_first": "launch",
+    "remedies.onto_unset": "memory_safety",
+    "remedies.shared_unset": "memory_safety",
+}
+"""What a hint says comes first, by its id."""
+CAUSES = ("launch", "host_code", "memory_safety", "races")
+"""Checks that may find why another one fails, the likeliest first: what a launch is handed decides what its threads
+touch, and what they touch decides who races."""
+BY_HAND = ("unwritten", "uncopied", "by_hand", "follow", "other_reads", "missing", "surplus", "reads_nothing")
+SEARCHES = frozenset(f"checks.correct.hint_{name}" for name in BY_HAND)
+"""Hints that say how to look for a cause, as none is known."""
+
+
+def _with_cause(check: Check, checks: Mapping[str, Check], runs_host: bool) -> Check:
+    """Return a failed check with the name of the one in its data that found what it follows from, if any did.
+
+    runs_host: the student's own host code made the results.
+    """
+    causes = (cause for name in CAUSES if (cause := checks.get(name)) is not None and cause.status == "fail")
+    cause = next((c for c in causes if c is not check and _is_due_to(check, c, runs_host)), None)
+    if check.status != "fail" or cause is None:
+        return check
+    return structs.replace(check, data={**check.data, "due_to": cause.check})
+
+
+def _is_due_to(check: Check, cause: Check, runs_host: bool) -> bool:
+    hint, order = check.hint_said, [*CAUSES, check.check]
+    if {check.check, cause.check} == {"races", "memory_safety"}:
+        access, race = sorted((check, cause), key=lambda c: order.index(c.check))
+        is_one_line = access.line in (race.line, race.data.get("other_line"))
+        # What another thread does write is read too early; what lies outside of an array may well be another's element.
+        first = race if is_one_line and _is_of_unset(access) else access
+        return is_one_line and cause is first
+    if order.index(cause.check) >= order.index(check.check):
+        return False
+    if hint is not None and (DUE_TO.get(hint.id) == cause.check or hint == cause.hint_said):
+        return True
+    # What a kernel is run with by the grader is right whatever the host does.
+    is_wrong = check.check in ("correct", "ragged_sizes") and (hint is None or hint.id in SEARCHES)
+    return runs_host and cause.check == "host_code" and bool(cause.data.get("seen")) and is_wrong
+
+
+def _is_of_unset(access: Check) -> bool:
+    """Whether an access to memory is wrong in that nobody had written there."""
+    said = sentences_of(access.message_said)
+    return bool(said) and said[0].id in ("faults.unset_element", "faults.uninitialized")
 
 
 def _inapplicable(evidence: Evidence, name: str) -> Verdict | None:

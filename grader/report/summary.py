@@ -199,7 +199,8 @@ def cell(check: Check, numbers: Numbers) -> CellView:
 def faults(job: ReportJob, numbers: Numbers) -> list[FaultView]:
     """What to mend: what a run of the program showed of its host code and launches, then dearest first.
 
-    One and the same fault of several variants is one entry naming all of them.
+    One and the same fault of several variants is one entry naming all of them, and what follows from a fault, as far as
+    its check says so, is part of that one.
 
     Dearest: by the points it costs and those that wait for it, the points of checks that could not be made because of
     it.
@@ -208,6 +209,7 @@ def faults(job: ReportJob, numbers: Numbers) -> list[FaultView]:
     columns = {c["name"]: c for c in variant_columns(job)}
     lines = {s.file: s.text.split("\n") for s in result.sources}
     entries: list[FaultView] = []
+    members: list[tuple[FaultView, Check]] = []
     behind: list[tuple[FaultView, Check]] = []
     for check in result.checks:
         if check.status not in FAULT_STATUSES:
@@ -237,6 +239,7 @@ def faults(job: ReportJob, numbers: Numbers) -> list[FaultView]:
                 "repair": [visible(row) for row in check.repair.diff] if check.repair else [],
                 "effect": check.repair.effect if check.repair else "",
                 "seen": bool(check.data.get("seen")),
+                "is_mended": mended is not None,
                 "weight": 0.0,
                 "waiting": 0.0,
                 "lost": "",
@@ -261,6 +264,20 @@ def faults(job: ReportJob, numbers: Numbers) -> list[FaultView]:
             entry["variants"].append(columns[check.variant])
         entry["weight"] += lost_points(check)
         entry["waiting"] += blocked_points(result.checks, check)
+        members.append((entry, check))
+    for entry in tuple(entries):
+        own = [check for member, check in members if member is entry]
+        causes = [fault for check in own if (fault := _cause_of(check, members)) is not entry]
+        cause = causes[0] if causes else None
+        if cause is None or any(other is not cause for other in causes):
+            continue
+        # All of it follows from one other fault.
+        entries.remove(entry)
+        cause["weight"] += entry["weight"]
+        cause["waiting"] += entry["waiting"]
+        members = [(cause if member is entry else member, check) for member, check in members]
+        behind = [(cause if member is entry else member, check) for member, check in behind]
+        behind += [(cause, check) for check in own if (cause, check) not in behind]
     # The grader's own failures come last: the student can do nothing about them.
     entries.sort(key=lambda e: (e["status"]["key"] == "error", not e["seen"], -e["weight"] - e["waiting"]))
     for entry in entries:
@@ -272,6 +289,18 @@ def faults(job: ReportJob, numbers: Numbers) -> list[FaultView]:
         entry["code"] = code_at(lines, file, entry["line"])
         entry["code_before"] = code_at(lines, file, entry["line_before"]) if entry["code"] else ""
     return entries
+
+
+def _cause_of(check: Check, members: Sequence[tuple[FaultView, Check]]) -> FaultView | None:
+    """Return the fault that a check of the same variant found, and from which this one follows as its data say.
+
+    None where it is known what mends this one, by itself or in part.
+    """
+    said = sentences_of(check.hint_said)
+    if check.repair is not None or any(sentence.id.startswith("repairs.") for sentence in said):
+        return None
+    place = check.variant, check.data.get("due_to")
+    return next((entry for entry, other in members if (other.variant, other.check) == place), None)
 
 
 def title_of(check: Check) -> str:
@@ -462,5 +491,8 @@ def worst_fault(result: Result) -> str:
     if not faults:
         return ""
     worst = max(faults, key=lambda c: (c.status == "fail", costs[c.id]))
+    by_id = {c.id: c for c in faults}
+    while (cause := by_id.get(f"{worst.variant}.{worst.data.get('due_to')}")) is not None:
+        worst = cause
     place = where(result, result.file_of(worst), worst.line) if worst.line else ""
     return visible_line(f"{title_of(worst)}{f' ({place})' if place else ''}: {shortened(worst.message)}")

@@ -254,7 +254,7 @@ def show_found_out(out: Console, before: Summary, guessed: Summary, after: Summa
         fault
         for fault in fresh
         if (fault["message"], fault["hint"]) not in known
-        and (fault["follows"] or fault["hint"] != hints.get(fault["id"], ""))
+        and (fault["is_mended"] or fault["hint"] != hints.get(fault["id"], ""))
     ]
     _show_hints(out, _("Found by trying changes"), faults, hints)
     _show_hints(out, _("How to go on"), [fault for fault in fresh if fault not in faults], hints)
@@ -270,9 +270,9 @@ def _show_hints(out: Console, title: str, faults: Sequence[FaultView], hints: Ma
     for fault in faults:
         names = ", ".join(variant["name"] for variant in fault["variants"])
         _hang(out, Text(" · ".join(filter(None, (fault["check"], names)))), 0, 2)
-        if fault["follows"] and fault["where"]:
+        if fault["is_mended"] and fault["where"]:
             _hang(out, Text(f"{fault['where']}  {fault['code']}", style="cyan"), 3, 5)
-        words = fault["message"] if fault["follows"] else fault["hint"]
+        words = fault["message"] if fault["is_mended"] else fault["hint"]
         # What was known before was not that.
         hint = words.removesuffix(hints.get(fault["id"], "")).strip() or fault["message"]
         _hang(out, Text("→ " + hint), 3, 5)

@@ -74,6 +74,7 @@ class FaultView(TypedDict):
     line_before, code_before: another line that it concerns, above the line itself; None and "" where there is none.
     repair: lines of a diff, [] where there is none to be seen; effect: what it does to a line's accesses.
     follows: what comes of it, a line for each check or other words of it, with its variants, [] where that is all.
+    is_mended: whether a change is known to mend it.
     key, told, places, weight, waiting: what it was put together by.  lost, held: points it costs, that wait for it.
     """
 
@@ -90,6 +91,7 @@ class FaultView(TypedDict):
     repair: list[str]
     effect: str
     seen: bool
+    is_mended: bool
     weight: float
     waiting: float
     lost: str

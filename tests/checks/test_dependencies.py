@@ -12,6 +12,7 @@ from grader.checks import JUDGES, judge
 from grader.lab.checks import CHECKS
 from grader.lab.compare import Difference
 from grader.message import msg
+from grader.ptx.records import Hazard
 from grader.result import Check, score_of, status_of
 from grader.running.evidence import Compilation, Diagnostic, Evidence
 from grader.submission.records import Missing
@@ -21,6 +22,10 @@ from tests.sample_results import counters
 
 PACKAGE = Path(__file__).parent.parent.parent / "grader"
 WRONG = Difference(4096, 4096, first=(0, 1), expected=1.0, got=2.0, name="out")
+
+
+OUTSIDE, UNSET = hazard("out_of_bounds", "after"), hazard("uninitialized", "")
+RACE = hazard("race", "read_write", other_line=9)
 
 
 def by_name(given: Evidence) -> dict[str, Check]:
@@ -73,6 +78,21 @@ def test_figures_of_messages_have_the_languages_decimal_mark() -> None:
     assert "6.06 %" in english.message
     assert "6,06" in russian.message
     assert "." not in russian.message.rstrip(".")
+
+
+@pytest.mark.parametrize(
+    ("hazards", "due"),
+    [
+        ([OUTSIDE], {"correct": "memory_safety"}),
+        ([OUTSIDE, RACE], {"correct": "memory_safety", "races": "memory_safety"}),
+        ([UNSET, RACE], {"correct": "memory_safety", "memory_safety": "races"}),
+        ([UNSET, replace(RACE, line=7)], {"correct": "memory_safety"}),
+    ],
+)
+def test_what_follows_from_what_another_check_found_names_it(hazards: list[Hazard], due: dict[str, str]) -> None:
+    wrong = tuple(run(kind, WRONG, hazards=tuple(hazards)) for kind in ("correct", "observe"))
+    checks = by_name(evidence(runs=wrong))
+    assert {name: check.data["due_to"] for name, check in checks.items() if "due_to" in check.data} == due
 
 
 def test_a_compile_error_still_judges_the_launch() -> None:

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import structs
 
 from grader.message import joined, msg, verbatim
-from grader.report.summary import shortened, summary, totals
+from grader.report.summary import shortened, summary, totals, worst_fault
 from grader.report.text import Numbers
 from grader.result import Check, Repair
 from grader.words import text
@@ -109,6 +109,22 @@ def test_what_follows_is_told_once_for_all_variants_and_the_cause_not_again() ->
     (fault,) = summary(job(msgspec.structs.replace(sample_results.failed(), checks=checks)))["faults"]
     assert [view["name"] for view in fault["variants"]] == ["naive", "shared", "padded"]
     assert fault["follows"] == ["wrong result · naive, shared: wrong values", "wrong result · padded: other values"]
+
+
+def test_what_another_check_found_stands_first_with_the_points_of_what_follows() -> None:
+    checks = [
+        check("correct", "shared", possible=25.0, message="wrong values", line=9, data={"due_to": "races"}),
+        check("memory_safety", "shared", message="past the end", line=3),
+        check("races", "shared", message="two write", line=3, data={"due_to": "memory_safety"}),
+        check("correct", "padded", possible=30.0, message="other values", line=19, data={"due_to": "races"}),
+    ]
+    result = msgspec.structs.replace(sample_results.failed(), checks=checks)
+    first, other = summary(job(result))["faults"]
+    assert (first["message"], first["lost"]) == ("past the end", "45")
+    assert first["follows"] == ["wrong result · shared: wrong values", "data race · shared: two write"]
+    # Nothing of its own variant failed besides.
+    assert (other["message"], other["lost"]) == ("other values", "30")
+    assert worst_fault(msgspec.structs.replace(result, checks=checks[:3])).endswith("past the end")
 
 
 def test_a_fault_quotes_its_line() -> None:
