@@ -6,7 +6,7 @@ outside an array, and no read of memory that nothing wrote.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from math import prod
 
@@ -40,12 +40,25 @@ def judge_races(evidence: Evidence, settings: RacesSettings) -> Verdict:
     if not hazards:
         remarks = evidence.remarks() if settings.all_reach else {}
         left = {line: count for (kind, line), count in remarks.items() if kind == "exited_before_barrier"}
-        return _of_ended(evidence, left) if left else passed(msg("checks.races.none"))
+        return _of_ended(evidence, left) if left else _passed(evidence, "races", "none", counted)
     first = worst(hazards)
     data = {"lines": [h.line for h in hazards], "other_line": first.other_line, "count": first.count}
     return replace(
         failed(hazard_msg(first), race_hint(first), first.line, data=data), file=evidence.file_of(first.file)
     )
+
+
+def _passed(evidence: Evidence, name: str, form: str, of: Callable[[Iterable[Hazard]], list[Hazard]]) -> Verdict:
+    """Pass `name`, in words of `form`, and say where sizes off the tile show what this check looks for."""
+    elsewhere = next((run for run in evidence.runs_of("ragged") if of(run.outcome.hazards)), None)
+    if elsewhere is None:
+        return passed(msg(f"checks.{name}.{form}"))
+    said = msg(f"checks.{name}.elsewhere", sizes=sizes_msg(elsewhere.sizes), check=msg("checks.ragged_sizes.title"))
+    return passed(said, data={"elsewhere": dict(elsewhere.sizes)})
+
+
+def _outside(hazards: Iterable[Hazard]) -> list[Hazard]:
+    return [h for h in hazards if h.kind == "out_of_bounds"]
 
 
 def _of_ended(evidence: Evidence, left: Mapping[int, int]) -> Verdict:
@@ -117,7 +130,7 @@ def judge_memory_safety(evidence: Evidence, settings: Settings) -> Verdict:
         return not_measured(evidence.unmeasured["hazards"])
     hazards = evidence.hazards("out_of_bounds", "uninitialized")
     if not hazards:
-        return passed(msg("checks.memory_safety.passed"))
+        return _passed(evidence, "memory_safety", "passed", _outside)
     first = hazards[0]
     more = msg("checks.memory_safety.more_lines", n=len(hazards) - 1) if len(hazards) > 1 else None
     message = joined(hazard_msg(first), more) or hazard_msg(first)

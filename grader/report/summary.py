@@ -172,7 +172,7 @@ def matrix(checks: list[Check], variants: list[str], numbers: Numbers) -> list[M
 
 def cell(check: Check, numbers: Numbers) -> CellView:
     """A check's status, its points ("15", "5 / 15", or what is pending), and its message."""
-    status = check_status(check.status, check.skip_reason)
+    status = check_status(check.status, check.skip_reason, is_partly="elsewhere" in check.data)
     short = "" if not check.possible else numbers.points(check.earned)
     if not check.possible:
         points = ""

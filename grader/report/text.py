@@ -273,8 +273,13 @@ def variant_colour(index: int) -> str:
     return VARIANT_COLOURS[index % len(VARIANT_COLOURS)]
 
 
-def check_status(status: str, skip_reason: str = "") -> Status:
-    """How a check's status is shown; skip_reason: of one that is skipped, as results have it."""
+def check_status(status: str, skip_reason: str = "", *, is_partly: bool = False) -> Status:
+    """How a check's status is shown; skip_reason: of one that is skipped, as results have it.
+
+    is_partly: of one that is passed, that another check found what this one looks for, off the tile.
+    """
+    if status == "pass" and is_partly:
+        return Status("pass", "(✓)", _("at whole tiles"))
     if status == "skip" and skip_reason == "not_applicable":
         return Status("none", "·", _("does not apply"))
     if status == "skip" and skip_reason == "prerequisite":

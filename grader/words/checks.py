@@ -261,6 +261,8 @@ HOST_CODE: Texts = {
         "The function was run: its launches are checked for errors, what they work on is copied and filled correctly."
     ),
     "function_data_sound": N_("The function was run: what its kernels work on is copied and filled correctly."),
+    "function_no_fault": N_("The function was run: none of its calls of the runtime was seen to be wrong."),
+    "program_no_fault": N_("The program was run: none of its calls of the runtime was seen to be wrong."),
     "program_not_seen": N_("Not judged: the program was not seen to launch a kernel and come to its end."),
     "program_sound": N_(
         "The program was run: its launches are checked for errors, what they work on is copied and filled correctly."

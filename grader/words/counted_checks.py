@@ -102,6 +102,10 @@ MEMORY_SAFETY: Texts = {
     "fault_unset_element": N_("read of uninitialised memory"),
     "fault_misaligned": N_("misaligned access"),
     "passed": N_("Every access is within its array, and nothing is read before it is written."),
+    "elsewhere": N_(
+        "At sizes that are multiples of the tile every access is within its array; at {sizes} one is not: see "
+        "“{check}”."
+    ),
     "more_lines": Plural("({n} more line does the same.)", "({n} more lines do the same.)"),
     "hint_dynamic": N_(
         "At {sizes} the launch gives the array {array} a size of {bytes} bytes. The third argument of "
@@ -157,6 +161,10 @@ RACES: Texts = {
     "fault_ended_around": N_("barrier not reached by all threads"),
     "fault_warp_mask": N_("wrong warp mask"),
     "none": N_("No data races, and every thread reaches every barrier."),
+    "elsewhere": N_(
+        "At sizes that are multiples of the tile there are no data races and every thread reaches every barrier; at "
+        "{sizes} that does not hold: see “{check}”."
+    ),
     "hint_barrier": N_(
         "__syncthreads() inside an if or a loop that not every thread of the block enters is undefined behaviour: "
         "every thread of the block has to reach it."
