@@ -347,7 +347,8 @@ def _reset(host: Host) -> Iterator[Change]:
                     continue
                 own, indent = f"{name}_at_first", launch.function.indent(statement)
                 text = f"const {host.parsed.text(type_node)} {own} = {first};\n{indent}"
-                text += f"cudaMemcpyToSymbol({name}, &{own}, sizeof({own}));\n{indent}"
+                call = _checked(launch.function).format(f"cudaMemcpyToSymbol({name}, &{own}, sizeof({own}))")
+                text += f"{call}\n{indent}"
                 edit = launch.function.inserted(statement.start_byte, text)
                 yield Change("host", launch.function.line(statement), (edit,), 0.4, "reset", "reset", made)
 
@@ -380,7 +381,8 @@ def initial_changes(host: Host, arrays: Collection[str]) -> Iterator[Change]:
                 f"cudaMemcpy({name}, {other}, sizeof(*{name}), cudaMemcpyDeviceToDevice)" for other in same_type[:1]
             ]
             for number, call in enumerate(calls):
-                edit = function.inserted(statement.start_byte, f"{call};\n{function.indent(statement)}")
+                text = _checked(function).format(call)
+                edit = function.inserted(statement.start_byte, f"{text}\n{function.indent(statement)}")
                 cost = 0.3 + 0.1 * number + (0.0 if name in arrays else 0.5)
                 yield Change("host", function.line(statement), (edit,), cost, "unset", "unset")
 

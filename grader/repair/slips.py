@@ -28,13 +28,13 @@ from grader.repair.nodes import (
     unbracketed,
     value_of,
 )
-from grader.submission.cpp.tree import LOOPS, declared_name
+from grader.submission.cpp.tree import LOOPS, declared_name, descendants
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _HALVES = re.compile(r"/=\s*2$|>>=\s*1$")
-_LESS_ONE = re.compile(r".*-\s*1\s*")
+_LESS_ONE = re.compile(r"(.*)-\s*1\s*")
 LIMITS = {"min": 1, "clamp": 2}
 """Functions that keep a number below another, and which of their arguments that is; either one of `min`."""
 MOST_NAMES = 4
@@ -55,7 +55,10 @@ def slip_changes(function: Function) -> Iterator[Change]:
         if node.type == "for_statement":
             yield from _starts(function, node)
             yield from _tail(function, node)
+        elif node.type == "if_statement":
+            yield from _part_of_warp(function, node)
         yield from _chained(function, node)
+        yield from _clamped(function, node)
     groups = dict(_groups(function))
     for node in function.nodes:
         if node.type == "identifier" and function.text(node) in groups:
@@ -321,3 +324,46 @@ def _chained(function: Function, node: Node) -> Iterator[Change]:
         if one is not None and inner is not None and one[1] == inner[1] == "=":
             text = f"{function.text(one[0])} = {function.text(inner[2])}"
             yield function.replacement("expression", node, text, cost, "chained", "chained")
+
+
+_VECTOR = re.compile(r"(?:u?(?:char|short|int|long)|float|double)([234])")
+_SHUFFLES = re.compile(r"__shfl(?:_up|_down|_xor)?_sync")
+
+
+def _clamped(function: Function, node: Node) -> Iterator[Change]:
+    """`tile[t] = a[min(j, n - 1)]` with 0 where there is no more: the last element would be counted again and again."""
+    assignment = assignment_of(node)
+    value = assignment[2] if assignment is not None and assignment[1] == "=" else None
+    index = index_of(value) if value is not None and value.type == "subscript_expression" else None
+    if value is None or index is None or function.callee(index).rpartition("::")[2] != "min":
+        return
+    array = function.text(value.children[0])
+    for own, other in zip(arguments_of(index), arguments_of(index)[::-1], strict=True):
+        last = _LESS_ONE.fullmatch(function.text(other))
+        if last is None or other == own:
+            continue
+        types = {v.name: v.type for v in function.known_at(node).values() if v.role == "array"}
+        element = re.sub(r"\b(?:const|volatile|__restrict__)\b|\*", "", types.get(array, "")).strip()
+        vector = _VECTOR.fullmatch(element)
+        zero = f"make_{element}({', '.join('0' * int(vector[1]))})" if vector is not None else "0"
+        text = f"{function.text(own)} < {last[1].strip()} ? {array}[{function.text(own)}] : {zero}"
+        yield function.replacement("guard", value, text, 0.9, "clamped", "clamped")
+
+
+def _part_of_warp(function: Function, branch: Node) -> Iterator[Change]:
+    """`if (threadIdx.x < 8)` around a shuffle of all lanes with 32 in place of the 8."""
+    condition, body = condition_of(branch), branch.child_by_field_name("consequence")
+    if condition is None or body is None or operator_of(unbracketed(condition)) != "<":
+        return
+    limit = unbracketed(condition).child_by_field_name("right")
+    if limit is None or not any(_SHUFFLES.fullmatch(function.callee(n)) for n in descendants(body)):
+        return
+    constants = function.parsed.constants
+    width = constants.evaluate(function.text(limit))
+    if isinstance(width, int) and width >= 32:
+        return
+    names = [
+        v.name for v in function.known_at(branch).values() if v.role == "size" and constants.evaluate(v.name) == 32
+    ]
+    whole = names[0] if names else "32"
+    yield function.replacement("guard", limit, whole, 0.3, "shuffle", "warp", line=function.line(branch))

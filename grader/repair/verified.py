@@ -238,7 +238,7 @@ DETAILS = {
         ),
         "guard": (
             "missing missing_around removed continues returns returns_early returns_break returns_late returns_around "
-            "loop flattened break"
+            "loop flattened break clamped warp"
         ),
         "initial_value": "missing unset stored added positive zero else",
         "bound": "remainder tail shuffle rounded start end step neighbours",

@@ -347,7 +347,11 @@ def read_file(file: str, why: str, line: int, in_file: str = "") -> str:
 
 def cut(why: str, line: int, in_file: str = "") -> str:
     """A program whose own code never ends, as far as can be told, though its launches are known."""
-    return _("The program, run without its kernels, was stopped: {why}.").format(why=_at(why, line, in_file))
+    text = _(
+        "The program computes for longer than it is run here, so it was stopped: {why}. Its kernels were graded all "
+        "the same; what its host code does after that was not looked at."
+    )
+    return text.format(why=_at(why, line, in_file))
 
 
 def not_graded(why: str) -> str:

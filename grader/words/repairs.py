@@ -74,6 +74,14 @@ REPAIRS: Texts = {
         "neither place."
     ),
     "guard_removed": N_("The condition in line {line} turns away threads that are needed."),
+    "guard_clamped": N_(
+        "Where there are no more elements, line {line} takes the last one again, and it is counted several times: take "
+        "0 there."
+    ),
+    "guard_warp": N_(
+        "The condition in line {line} lets only a part of a warp through, but the shuffle below it names all 32 lanes: "
+        "let the whole warp through."
+    ),
     "guard_loop": N_(
         "In line {line} each thread handles one element, but there may be more elements than threads in the block: "
         "replace the condition by a loop that advances by the block size."

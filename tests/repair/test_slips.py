@@ -36,6 +36,23 @@ QUADS = "int x = threadIdx.x;\nint q = n / 4;\n"
             ("index", "limit", 1.2, 4),
         ),
         ("int x = 9;\nif (x > n) x = 1;\nout[x] = 1;", "x = 1", "", None),
+        # The last element again in place of none.
+        ("out[2] = a[min(n, 9 - 1)];", "a[min(n, 9 - 1)]", "n < 9 ? a[n] : 0", ("guard", "clamped", 0.9, 2)),
+        ("out[2] = a[max(n, 9 - 1)];", "a[max(n, 9 - 1)]", "n < 9 ? a[n] : 0", None),
+        (
+            "__shared__ float4 t[8];\nout[2] = 1;\nt[n] = t[min(n - 1, n)];",
+            "= t[min(n - 1, n)]",
+            "= n < n ? t[n] : make_float4(0, 0, 0, 0)",
+            ("guard", "clamped", 0.9, 4),
+        ),
+        # Fewer lanes than a shuffle names.
+        (
+            "if (n < 8) {\nout[n] = __shfl_down_sync(~0u, n, 4); }",
+            "n < 8",
+            "n < 32",
+            ("guard", "warp", 0.3, 2),
+        ),
+        ("if (n < 32)\nout[n] = __shfl_sync(~0u, n, 4);", "n < 32", "n < 31", None),
         # Of single elements, and of what an index of them starts from.
         (f"{QUADS}out[q + x] = a[x];", "[q + x]", "[4 * q + x]", ("index", "groups", 1.2, 4)),
         (f"{QUADS}int i = q + x;\nout[i] = a[x];", "i = q + x", "i = 4 * q + x", ("index", "groups", 1.2, 4)),
