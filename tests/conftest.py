@@ -59,6 +59,3 @@ def forked(request: pytest.FixtureRequest, fork_servers: fork_server.Servers) ->
         return
     with fork_server.kept(fork_servers):
         yield
-    # Children that are to have this process's environment have what it was when their server was started.
-    for kind in [kind for kind in fork_servers if kind[1] is None]:
-        fork_servers.pop(kind).end()

@@ -68,12 +68,10 @@ def device_for(asked: str, lab: Lab, at_hand: str | None) -> Processor | None:
     ------
     UsageError : there is no such device.
     """
-    if asked == OFF or lab.makes_launches:
-        return None
-    if asked != AUTO:
-        return read_device(asked)
     own = lab.timing.predict if lab.timing is not None else ""
-    return read_device(own or named_like(at_hand or "") or DEFAULT)
+    if asked == AUTO:
+        asked = own or named_like(at_hand or "") or DEFAULT
+    return None if asked == OFF or lab.makes_launches else read_device(asked)
 
 
 def decides_marks(lab: Lab) -> bool:

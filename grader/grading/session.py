@@ -269,7 +269,7 @@ def carry_out(order: Order) -> int:
     with (
         writable(order.out),
         fork_server.kept() if is_group else contextlib.nullcontext(),
-        rendering_pool(order.pdf, is_forked=is_group) as rendering,
+        rendering_pool(order.pdf) as rendering,
     ):
         if order.is_fresh or not (is_group and _has_kept(order.out)):
             # Started first of all: while this process grades, that one imports what drawing needs.

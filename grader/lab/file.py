@@ -467,9 +467,9 @@ def _check_extents(file: YamlFile, parameter: Parameter, cases: Mapping[str, Cas
 def _timing(file: YamlFile, part: _Timing, sizes: list[str]) -> TimingRule:
     if not part.sizes:
         raise file.error(msg("labs.no_timed_size"), ("timing", "sizes"))
-    if part.predict and part.predict not in gpus():
+    if part.predict not in ("", "off", *gpus()):
         raise file.error(
-            msg("predict.unknown_device", name=part.predict, allowed=", ".join(gpus())), ("timing", "predict")
+            msg("predict.unknown_device", name=part.predict, allowed=", ".join(["off", *gpus()])), ("timing", "predict")
         )
     return TimingRule(
         sizes=tuple(case_of(file, ("timing", "sizes", i), row, sizes) for i, row in enumerate(part.sizes)),

@@ -290,7 +290,8 @@ class TimingRule:
     flops: operations at a size, a formula; "": the lab is about bytes, and bandwidth is shown.
     traffic: bytes that have to be moved at a size, a formula; "": every array once.
     host_memory: kinds of host memory to compare ("pageable", "pinned", "write_combined", "mapped"); (): none.
-    predict: the GPU that times are predicted for where the command line names none; "": the lab says nothing of it.
+    predict: the GPU that times are predicted for where the command line names none; "off": none are; "": the lab says
+      nothing of it.
     """
 
     sizes: tuple[Sizes, ...]

@@ -112,7 +112,8 @@ class Child(Generic[Received]):
         if server is None:
             return None
         try:
-            return server.fork(program.arguments, program.data_bytes, theirs, self._output)
+            inherits = program.environment is None
+            return server.fork(program.arguments, program.data_bytes, inherits, theirs, self._output)
         except OSError:
             if server.is_running:
                 raise

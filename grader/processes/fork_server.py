@@ -19,6 +19,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import NoReturn
 
 import msgspec
@@ -32,10 +33,15 @@ _MOST_BYTES = 1 << 16
 
 
 class Fork(msgspec.Struct, frozen=True, tag="fork"):
-    """To the server: fork a child that runs `main` of its module; beside it come its connection and its output."""
+    """To the server: fork a child that runs `main` of its module; beside it come its connection and its output.
+
+    folder: where it works; "" for where the server does.  changes: to its environment; None removes a variable.
+    """
 
     arguments: tuple[str, ...]
     data_bytes: int
+    folder: str
+    changes: dict[str, str | None]
 
 
 class Await(msgspec.Struct, frozen=True, tag="await"):
@@ -86,6 +92,7 @@ class ForkServer:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs, contextlib.ExitStack() as undo:
             undo.callback(self._socket.close)
+            self._environment = dict(os.environ)
             self._process = start(theirs)
             undo.pop_all()
         self._socket.settimeout(START_LIMIT_S)
@@ -97,14 +104,25 @@ class ForkServer:
         """Whether it can be asked for a child."""
         return self._process.poll() is None
 
-    def fork(self, arguments: tuple[str, ...], data_bytes: int, connection: socket.socket, output: int) -> Forked:
-        """A child, as `Child` starts them.
+    def fork(
+        self, arguments: tuple[str, ...], data_bytes: int, inherits: bool, connection: socket.socket, output: int
+    ) -> Forked:
+        """A child, as `Child` starts them; inherits: it has this process's environment.
 
         Raises
         ------
         OSError : it could not be forked, or the server is no more.
         """
-        said = self._ask(Fork(arguments, data_bytes), [connection.fileno(), output])
+        folder, changes = "", {}
+        with contextlib.suppress(OSError):
+            folder = str(Path.cwd())
+        if inherits:
+            changes = {
+                name: os.environ.get(name)
+                for name in self._environment.keys() | os.environ.keys()
+                if self._environment.get(name) != os.environ.get(name)
+            }
+        said = self._ask(Fork(arguments, data_bytes, folder, changes), [connection.fileno(), output])
         if said.error:
             raise OSError(said.error, os.strerror(said.error))
         return Forked(said.number, self)
@@ -151,7 +169,7 @@ def kept(others: Servers | None = None) -> Iterator[None]:
     Of this thread alone: the kernel ends a server, and with it its children, with the thread that started it.
     others: servers of earlier blocks, which go on after this one, as do those that it adds; who has them ends them.
     """
-    if not IS_LINUX or getattr(_KEPT, "servers", None) is not None:
+    if not IS_LINUX or is_kept():
         # Within another such block the servers are that one's.
         yield
         return
@@ -163,6 +181,11 @@ def kept(others: Servers | None = None) -> Iterator[None]:
         del _KEPT.servers
         for server in servers.values() if others is None else ():
             server.end()
+
+
+def is_kept() -> bool:
+    """Whether children of this thread that can be are forked."""
+    return getattr(_KEPT, "servers", None) is not None
 
 
 def server_of(
@@ -238,6 +261,15 @@ def _be_child(
         os.dup2(output, 1)
         os.dup2(output, 2)
         os.close(output)
+        if order.folder:
+            # It may be gone by now, as it may be for one that is started.
+            with contextlib.suppress(OSError):
+                os.chdir(order.folder)
+        for name, value in order.changes.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
         if order.data_bytes:
             limits.bound_memory(order.data_bytes)
         work(socket.socket(fileno=theirs), *order.arguments)

@@ -22,9 +22,10 @@ import msgspec
 from grader.errors import describe_os_error
 from grader.files import write_atomically
 from grader.measured import Record
+from grader.processes import fork_server
 from grader.processes.channel import Channel, PeerGone
 from grader.processes.child import ChildProgram
-from grader.processes.limits import IS_LINUX, resident_bytes, trim_heap
+from grader.processes.limits import resident_bytes, trim_heap
 from grader.processes.pool import Pool, Waiting
 from grader.report.job import ReportJob
 
@@ -185,10 +186,10 @@ def _replies() -> msgspec.msgpack.Decoder[Reply | Waiting]:
 
 
 @contextlib.contextmanager
-def rendering_pool(pdf: bool = True, size: int = 1, is_forked: bool = False) -> Iterator[Pool[ReportJob, Reply]]:
+def rendering_pool(pdf: bool = True, size: int = 1) -> Iterator[Pool[ReportJob, Reply]]:
     """A pool of `size` renderers, which ends with the block; each takes a core and some 200 MB.
 
-    is_forked: they are children of one that has imported all that they need, as long as `fork_server.kept` holds.
+    Within `fork_server.kept` they are children of one that has imported all that they need.
     """
     with contextlib.ExitStack() as stack:
         options = [] if pdf else ["--no-pdf"]
@@ -196,8 +197,7 @@ def rendering_pool(pdf: bool = True, size: int = 1, is_forked: bool = False) -> 
         with contextlib.suppress(OSError):
             temporary = tempfile.TemporaryDirectory(prefix="grade-drawings-", ignore_cleanup_errors=True)
             options.append(f"--drawings={stack.enter_context(temporary)}")
-        # What forks imports for PDFs too.
-        is_forked = is_forked and pdf and IS_LINUX
+        is_forked = fork_server.is_kept()
         if is_forked:
             options.append("--keep-garbage")
         program = ChildProgram("grader.report.rendering", tuple(options), MEMORY_BYTES, is_forkable=is_forked)

@@ -12,8 +12,6 @@ from tests.attacks import attack
 from tests.attacks.attack import MEGABYTES, SECONDS, Case
 from tests.attacks.measure import Took
 
-pytestmark = pytest.mark.started
-
 CASES = attack.cases()
 
 

@@ -18,8 +18,6 @@ from grader.grading.paths import RESULT_NAME, find_stored
 from grader.result import decode, encode
 from tests import sample_results
 
-pytestmark = pytest.mark.started
-
 
 @pytest.fixture(autouse=True)
 def own_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,8 +26,6 @@ from grader.lab import labs
 from tests.autograders import service
 from tests.pace import slowness
 
-pytestmark = pytest.mark.started
-
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "submissions"
 SITE = sysconfig.get_path("purelib")

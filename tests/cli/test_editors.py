@@ -25,8 +25,6 @@ from grader.cli import main as cli
 from tests.marks_only import put_marks_only
 from tests.pace import slowness
 
-pytestmark = pytest.mark.started
-
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "submissions"
 PETROVA = "✗ needs work: 76 of 91 points, 5 pending"

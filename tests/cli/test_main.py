@@ -19,8 +19,6 @@ from grader.lab import labs
 from grader.result import decode
 from tests.marks_only import put_marks_only
 
-pytestmark = pytest.mark.started
-
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "submissions"
 

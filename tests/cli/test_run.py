@@ -17,8 +17,6 @@ from grader.gpu.process import has_driver
 from grader.i18n import use
 from grader.programs.records import DeviceCall, Observation
 
-pytestmark = pytest.mark.started
-
 PROGRAMS = Path(__file__).parents[1] / "programs"
 
 

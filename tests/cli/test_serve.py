@@ -27,8 +27,6 @@ from tests import browser
 from tests.autograders.service import proportional_bytes, tree
 from tests.marks_only import put_marks_only
 
-pytestmark = pytest.mark.started
-
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "submissions"
 CONFLICT = (SAMPLES / "petrova" / "transpose.cu").read_bytes()

@@ -12,8 +12,6 @@ from grader.cli import main as cli
 from grader.files import data_root
 from tests.marks_only import put_marks_only
 
-pytestmark = pytest.mark.started
-
 RULES = "labs:\n  one: {weight: 9}\n  two: {weight: 1}\n"
 
 

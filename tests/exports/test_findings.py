@@ -22,8 +22,6 @@ from grader.grading.session import graded_result
 from grader.result import Result
 from tests.exports.sarif_subset import SUBSET
 
-pytestmark = pytest.mark.started
-
 SAMPLES = Path(__file__).parents[2] / "submissions"
 RACE = SAMPLES.parent / "tests/kernels/transpose/bad/missing_barrier.cu"
 OPTIONS = GradeOptions(lab="transpose", backend="emulator", sweeps=False)

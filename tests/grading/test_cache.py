@@ -19,8 +19,6 @@ from grader.files import PACKAGE, data_root
 from grader.grading.cache import code_below, code_hash
 from tests.marks_only import put_marks_only
 
-pytestmark = pytest.mark.started
-
 
 def hash_of(checkout: Path) -> str:
     """What the grader in `checkout` says of itself."""

@@ -15,8 +15,6 @@ from grader.lab import labs
 from grader.similarity import Similar
 from tests.marks_only import put_marks_only
 
-pytestmark = pytest.mark.started
-
 TEXT = (Path(__file__).parents[2] / "submissions" / "ivanov" / "transpose.cu").read_text("utf-8")
 
 

@@ -13,8 +13,6 @@ from grader.cli import main as cli
 from grader.result import decode
 from tests.marks_only import put_marks_only
 
-pytestmark = pytest.mark.started
-
 SAMPLES = Path(__file__).parents[2] / "submissions"
 LAB = "transpose"
 OVERRIDES = "transpose:\n  petrova:\n    total: {points: 85, reason: explained it all}\n"

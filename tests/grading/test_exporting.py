@@ -16,8 +16,6 @@ from grader.lab import labs
 from tests.marks_only import put_marks_only
 from tests.stored_marks import put_marks
 
-pytestmark = pytest.mark.started
-
 
 @pytest.fixture
 def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

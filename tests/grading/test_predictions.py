@@ -185,6 +185,7 @@ def test_without_a_device_such_a_mark_waits(tmp_path: Path) -> None:
 def test_which_device_is_meant() -> None:
     assert LAB.timing is not None
     of_lab = replace(LAB, timing=replace(LAB.timing, predict="a100"))
+    without = replace(LAB, timing=replace(LAB.timing, predict="off"))
     names = [
         device_for(asked, lab, at_hand)
         for asked, lab, at_hand in (
@@ -193,9 +194,11 @@ def test_which_device_is_meant() -> None:
             ("auto", of_lab, "NVIDIA H200"),
             ("l40", of_lab, "NVIDIA H200"),
             ("off", of_lab, "NVIDIA H200"),
+            ("auto", without, "NVIDIA H200"),
+            ("l40", without, "NVIDIA H200"),
         )
     ]
-    assert [processor and processor.name for processor in names] == ["T4", "H200", "A100", "L40", None]
+    assert [processor and processor.name for processor in names] == ["T4", "H200", "A100", "L40", None, None, "L40"]
     with pytest.raises(UsageError, match="l40"):
         device_for("gt9000", LAB, None)
 
@@ -219,12 +222,13 @@ def test_a_card_is_known_by_its_full_name(full_name: str, name: str) -> None:
 
 def test_a_device_that_a_lab_names_has_to_be_there(tmp_path: Path) -> None:
     file = put_marks_only(tmp_path)
-    file.write_text(file.read_text("utf-8").replace("timing: {", "timing: {predict: a100, "), "utf-8")
-    timing = load(file.parent).timing
-    assert timing is not None
-    assert timing.predict == "a100"
+    for name in ("off", "a100"):
+        file.write_text(file.read_text("utf-8").replace('predict: "off"', f'predict: "{name}"'), "utf-8")
+        timing = load(file.parent).timing
+        assert timing is not None
+        assert timing.predict == name
     file.write_text(file.read_text("utf-8").replace("a100", "gt9000"), "utf-8")
-    with pytest.raises(FileError, match=r"gt9000.*t4"):
+    with pytest.raises(FileError, match=r"gt9000.*off.*t4"):
         load(file.parent)
 
 

@@ -19,8 +19,6 @@ from grader.result import Check, decode
 from tests.marks_only import put_marks_only
 from tests.stored_marks import put_marks
 
-pytestmark = pytest.mark.started
-
 ROOT = Path(__file__).parents[2]
 LAB = "transpose"
 

@@ -11,8 +11,6 @@ from grader.cli import main as cli
 from grader.files import data_root
 from tests.marks_only import put_marks_only
 
-pytestmark = pytest.mark.started
-
 SAMPLES = data_root() / "submissions"
 OLD = data_root() / "tests" / "data" / "results"
 

@@ -231,8 +231,6 @@ def test_folders_called_after_variants_are_one_students(
     assert find_works([tmp_path / "s"], "transpose", [], tmp_path / "out", variants).is_single == is_single
 
 
-pytestmark = pytest.mark.started
-
 SAMPLES = Path(__file__).parents[2] / "submissions"
 LAB = "transpose"
 

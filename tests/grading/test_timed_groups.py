@@ -18,8 +18,6 @@ from grader.processes.pool import Pool
 from grader.result import decode
 from tests import sample_results
 
-pytestmark = pytest.mark.started
-
 SAMPLES = Path(__file__).parents[2] / "submissions"
 LAB = "transpose"
 OPTIONS = ["group", "--lab", LAB, "--backend", "emulator", "--no-pdf", "--lang", "en", "--jobs", "2"]

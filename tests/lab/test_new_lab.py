@@ -19,8 +19,6 @@ from grader.lab import labs
 from grader.lab.expected import Oracle
 from grader.lab.file import load
 
-pytestmark = pytest.mark.started
-
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

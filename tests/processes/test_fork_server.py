@@ -72,6 +72,21 @@ def test_children_of_a_kind_have_one_server_and_memory_of_their_own() -> None:
 
 
 @pytest.mark.usefixtures("kept")
+def test_a_child_has_the_folder_and_the_environment_that_its_starter_has_by_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GONE", "1")
+    assert answer(child(), Do("variable", text="GONE")) == f"1 in {Path.cwd()}"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GONE")
+    monkeypatch.setenv("NEW", "2")
+    assert answer(child(), Do("variable", text="GONE")) == f"None in {tmp_path}"
+    assert answer(child(), Do("variable", text="NEW")) == f"2 in {tmp_path}"
+    bare = child(ChildProgram("tests.processes.worker", environment={}, is_forkable=True))
+    assert answer(bare, Do("variable", text="NEW")) == f"None in {tmp_path}"
+
+
+@pytest.mark.usefixtures("kept")
 @pytest.mark.parametrize(
     ("task", "ending", "printed"),
     [

@@ -69,6 +69,9 @@ def main(connection: socket.socket, *arguments: str) -> None:
                     pass
                 else:
                     os.kill(os.getpid(), int(task.value))
+            case "variable":
+                channel.send(Done(f"{os.environ.get(task.text)} in {Path.cwd()}"))
+                continue
             case "raise":
                 raise ValueError(task.text)
             case "crash":

@@ -22,8 +22,6 @@ from grader.proposing.solution import of_launches, of_source, read, with_const, 
 from grader.proposing.writing import faults_of
 from grader.submission.source import decode
 
-pytestmark = pytest.mark.started
-
 ROW_SUMS = """
 __global__ void sums(const float *in, float *out, int rows, int cols) {
     __shared__ float part[64];

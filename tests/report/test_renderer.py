@@ -91,7 +91,7 @@ def test_forked_renderers_that_have_grown_are_replaced_and_render_the_same(
 ) -> None:
     monkeypatch.setattr(rendering, "FORKED_TIDY_BYTES", 1 << 10)
     processes, files = set(), []
-    with fork_server.kept(), rendering_pool(is_forked=True) as pool:
+    with fork_server.kept(), rendering_pool() as pool:
         for number in range(4):
             one = job(sample_results.failed(), directory=str(tmp_path / str(number)))
             pool.submit(one, one)
