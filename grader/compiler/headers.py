@@ -75,6 +75,7 @@ typedef decltype(nullptr) nullptr_t;
 #define INFINITY (__int_as_float(0x7f800000))
 #define NAN (__int_as_float(0x7fffffff))
 #define HUGE_VALF INFINITY
+#define cudaGraphSetConditional(handle, value) (*(volatile unsigned *)(handle) = (value))
 """
 
 STAND_INS = Path(__file__).parent / "stand_ins"

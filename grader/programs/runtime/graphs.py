@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import replace
 
-from grader.programs.runtime import arrays, copies, launches, pools, streams
+from grader.programs.runtime import arrays, conditions, copies, launches, pools, streams
 from grader.programs.runtime.memory import name_at
 from grader.programs.runtime.ordering import KERNEL, MAX_NODES, Capture, Graph, Node, Place, Work, add
 from grader.programs.runtime.state import CudaError, Handlers, State
@@ -19,17 +19,17 @@ from grader.programs.sandbox.guest import BadPointer
 CAPTURE_UNSUPPORTED, CAPTURE_UNMATCHED, CAPTURE_UNJOINED = 900, 903, 904
 UPDATE_FAILURE = 910
 NOT_SUPPORTED = 801
-_MEMCPY, _MEMSET, _HOST, _CHILD, _EMPTY, _ALLOC, _FREE = 1, 2, 3, 4, 5, 10, 11
+MEMCPY, MEMSET, HOST, CHILD, _EMPTY, _ALLOC, _FREE = 1, 2, 3, 4, 5, 10, 11
 """`cudaGraphNodeType`, with `KERNEL`."""
 
 CAPTURED = {
-    "cudaMemcpyAsync": (4, _MEMCPY),
-    "cudaMemcpy2DAsync": (7, _MEMCPY),
-    "cudaMemcpyToSymbolAsync": (5, _MEMCPY),
-    "cudaMemcpyFromSymbolAsync": (5, _MEMCPY),
-    "cudaMemsetAsync": (3, _MEMSET),
-    "cudaMemset2DAsync": (5, _MEMSET),
-    "cudaLaunchHostFunc": (0, _HOST),
+    "cudaMemcpyAsync": (4, MEMCPY),
+    "cudaMemcpy2DAsync": (7, MEMCPY),
+    "cudaMemcpyToSymbolAsync": (5, MEMCPY),
+    "cudaMemcpyFromSymbolAsync": (5, MEMCPY),
+    "cudaMemsetAsync": (3, MEMSET),
+    "cudaMemset2DAsync": (5, MEMSET),
+    "cudaLaunchHostFunc": (0, HOST),
 }
 """Calls that a capturing stream keeps: which argument is the stream, and the kind of node."""
 _WAITING = {"cudaStreamSynchronize": 0, "cudaStreamQuery": 0, "cudaStreamAddCallback": 0}
@@ -151,9 +151,11 @@ def end_capture(state: State, place: Place, stream: int, graph: int) -> None:
     # What another stream has captured must come before something that this one has.
     reached = held.graph.before(held.last)
     if any(not c.last <= reached for c in others):
-        state.guest.pack("Q", graph, 0)
+        if graph:
+            state.guest.pack("Q", graph, 0)
         raise CudaError(CAPTURE_UNJOINED)
-    _give(state, graph, held.graph)
+    if graph:
+        state.guest.pack("Q", graph, handle_of(state, held.graph))
 
 
 def is_capturing(state: State, place: Place, stream: int, status: int) -> None:
@@ -161,15 +163,23 @@ def is_capturing(state: State, place: Place, stream: int, status: int) -> None:
     state.guest.pack("i", status, int(stream in state.graphs.captures))
 
 
-def _give(state: State, pointer: int, graph: Graph) -> None:
+def handle_of(state: State, graph: Graph) -> int:
+    """Return a graph's handle, a new one where it has none."""
+    for handle, known in state.graphs.graphs.items():
+        if known is graph:
+            return handle
     if len(state.graphs.graphs) > streams.MAX_HANDLES:
         raise CudaError(2)
     handle = state.handle()
-    state.guest.pack("Q", pointer, handle)
     state.graphs.graphs[handle] = graph
+    return handle
 
 
-def _graph(state: State, handle: int) -> Graph:
+def give(state: State, pointer: int, graph: Graph) -> None:
+    state.guest.pack("Q", pointer, handle_of(state, graph))
+
+
+def graph_of(state: State, handle: int) -> Graph:
     graph = state.graphs.graphs.get(handle)
     if graph is None:
         raise CudaError(1)
@@ -179,28 +189,28 @@ def _graph(state: State, handle: int) -> Graph:
 def create(state: State, place: Place, graph: int, flags: int) -> None:
     if flags:
         raise CudaError(1)
-    _give(state, graph, Graph())
+    give(state, graph, Graph())
 
 
-def _add_node(state: State, node: int, graph: int, after: int, count: int, run: Work, kind: int) -> None:
-    before = _nodes_before(state, graph, after, count)
+def add_node(state: State, node: int, graph: int, after: int, count: int, run: Work, kind: int) -> None:
+    before = nodes_before(state, graph, after, count)
     handle = state.handle()
-    add(handle, _graph(state, graph), Node(run, kind, before))
+    add(handle, graph_of(state, graph), Node(run, kind, before))
     state.guest.pack("Q", node, handle)
 
 
-def _adds(work_of: Callable[[State, Place, int], Work], kind: int) -> Callable[..., None]:
+def adds(work_of: Callable[[State, Place, int], Work], kind: int) -> Callable[..., None]:
     """A handler that adds a node of a kind; work_of: what its parameters say that it does."""
 
-    def add_node(state: State, place: Place, node: int, graph: int, after: int, count: int, parameters: int) -> None:
-        _add_node(state, node, graph, after, count, work_of(state, place, parameters), kind)
+    def add_of_kind(state: State, place: Place, node: int, graph: int, after: int, count: int, parameters: int) -> None:
+        add_node(state, node, graph, after, count, work_of(state, place, parameters), kind)
 
-    return add_node
+    return add_of_kind
 
 
-def _nodes_before(state: State, graph: int, after: int, count: int) -> frozenset[int]:
+def nodes_before(state: State, graph: int, after: int, count: int) -> frozenset[int]:
     """Return the nodes that a call names as those before a new one."""
-    owner = _graph(state, graph)
+    owner = graph_of(state, graph)
     if not 0 <= count <= len(owner.nodes):
         raise CudaError(1)
     before = frozenset(state.guest.unpack(f"{count}Q", after)) if count else frozenset()
@@ -216,7 +226,7 @@ def _kernel(state: State, place: Place, parameters: int) -> Work:
     return launches.prepared(state, place, function, parameters + 8, parameters + 20, arguments, shared_bytes)
 
 
-def _memset(state: State, place: Place, parameters: int) -> Work:
+def memset_work(state: State, place: Place, parameters: int) -> Work:
     """Return the work of a node that fills memory."""
     pointer, pitch, value, width_bytes, width, height = state.guest.unpack("QQIIQQ", parameters)
     pattern = value.to_bytes(4, "little")[: width_bytes if width_bytes in (1, 2, 4) else 0]
@@ -250,22 +260,22 @@ def add_memcpy(
     def run(stream: int) -> None:
         copies.memcpy_async(state, place, to, source, size, kind, stream)
 
-    _add_node(state, node, graph, after, count, run, _MEMCPY)
+    add_node(state, node, graph, after, count, run, MEMCPY)
 
 
-def _child(state: State, place: Place, child: int) -> Work:
+def child_work(state: State, place: Place, child: int) -> Work:
     """Return the work of a node that does what another graph does now, whatever becomes of that."""
-    return _in_order(state, _ordered(state, _graph(state, child)))
+    return in_order(state, ordered(state, graph_of(state, child)))
 
 
 def clone(state: State, place: Place, copy: int, graph: int) -> None:
-    if _graph(state, graph).allocates:
+    if graph_of(state, graph).allocates:
         # What allocates is in one graph alone.
         raise CudaError(NOT_SUPPORTED)
-    _give(state, copy, Graph(dict(_graph(state, graph).nodes)))
+    give(state, copy, Graph(dict(graph_of(state, graph).nodes)))
 
 
-def _host(state: State, place: Place, parameters: int) -> Work:
+def host_work(state: State, place: Place, parameters: int) -> Work:
     """Return the work of a node that calls a function of the host's."""
     function, data = state.guest.unpack("QQ", parameters)
 
@@ -276,28 +286,28 @@ def _host(state: State, place: Place, parameters: int) -> Work:
 
 
 def add_empty(state: State, place: Place, node: int, graph: int, after: int, count: int) -> None:
-    _add_node(state, node, graph, after, count, lambda _stream: 0, _EMPTY)
+    add_node(state, node, graph, after, count, lambda _stream: 0, _EMPTY)
 
 
 def add_alloc(state: State, place: Place, node: int, graph: int, after: int, count: int, parameters: int) -> None:
     """Add a node that allocates; where its memory lies is known at once."""
-    before = _nodes_before(state, graph, after, count)
+    before = nodes_before(state, graph, after, count)
     (size,) = state.guest.unpack("q", parameters + _BYTESIZE)
-    address, run = pools.allocating(state, place, _graph(state, graph), before, size, "?")
+    address, run = pools.allocating(state, place, graph_of(state, graph), before, size, "?")
     state.guest.pack("Q", parameters + _BYTESIZE + 8, address)
-    _add_node(state, node, graph, after, count, run, _ALLOC)
+    add_node(state, node, graph, after, count, run, _ALLOC)
 
 
 def add_free(state: State, place: Place, node: int, graph: int, after: int, count: int, address: int) -> None:
-    before = _nodes_before(state, graph, after, count)
+    before = nodes_before(state, graph, after, count)
     handle = state.handle()
-    owner = _graph(state, graph)
+    owner = graph_of(state, graph)
     add(handle, owner, Node(pools.freeing(state, owner, handle, address), _FREE, before))
     state.guest.pack("Q", node, handle)
 
 
 def add_dependencies(state: State, place: Place, graph: int, before: int, after: int, count: int) -> None:
-    owner = _graph(state, graph)
+    owner = graph_of(state, graph)
     if not 0 <= count <= MAX_NODES:
         raise CudaError(1)
     first, then = (state.guest.unpack(f"{count}Q", at) if count else () for at in (before, after))
@@ -308,34 +318,18 @@ def add_dependencies(state: State, place: Place, graph: int, before: int, after:
         owner.nodes[other] = replace(node, after=node.after | {one})
 
 
-def get_nodes(state: State, place: Place, graph: int, nodes: int, count: int) -> None:
-    handles = list(_graph(state, graph).nodes)
-    if nodes:
-        (room,) = state.guest.unpack("Q", count)
-        handles = handles[:room]
-        state.guest.pack(f"{len(handles)}Q", nodes, *handles)
-    state.guest.pack("Q", count, len(handles))
-
-
-def node_type(state: State, place: Place, node: int, kind: int) -> None:
-    for graph in state.graphs.graphs.values():
-        if node in graph.nodes:
-            state.guest.pack("i", kind, graph.nodes[node].kind)
-            return
-    raise CudaError(1)
-
-
 def instantiate(state: State, place: Place, executable: int, graph: int, flags: int) -> None:
-    source = _graph(state, graph)
+    source = graph_of(state, graph)
     others = (other for other in state.graphs.graphs.values() if other is not source)
     if source.allocates and any(other.allocates is source.allocates for other in others):
         # What allocates is instantiated once at a time.
         raise CudaError(NOT_SUPPORTED)
-    nodes, frees_first = _ordered(state, source), bool(flags & _AUTO_FREE)
-    _give(state, executable, Graph(nodes, allocates=source.allocates, frees_first=frees_first))
+    nodes, frees_first = ordered(state, source), bool(flags & _AUTO_FREE)
+    made = Graph(nodes, allocates=source.allocates, frees_first=frees_first, conditions=source.conditions)
+    give(state, executable, made)
 
 
-def _ordered(state: State, graph: Graph) -> dict[int, Node]:
+def ordered(state: State, graph: Graph) -> dict[int, Node]:
     """A graph's nodes in an order that their dependencies allow.
 
     Raises
@@ -357,10 +351,10 @@ def _ordered(state: State, graph: Graph) -> dict[int, Node]:
                 queue.append(then)
     if len(queue) < len(nodes):
         raise CudaError(1)
-    return {handle: nodes[handle] for handle in queue}
+    return {handle: nodes[handle].ready() for handle in queue}
 
 
-def _in_order(state: State, nodes: dict[int, Node]) -> Work:
+def in_order(state: State, nodes: dict[int, Node]) -> Work:
     """Return the work of these nodes, one after another, until one fails."""
 
     def run(stream: int) -> int:
@@ -371,11 +365,11 @@ def _in_order(state: State, nodes: dict[int, Node]) -> Work:
 
 
 def launch(state: State, place: Place, executable: int, stream: int) -> int | None:
-    graph = _graph(state, executable)
+    graph = graph_of(state, executable)
     state.stream(stream)
     held = state.graphs.captures.get(stream)
     if held is not None:
-        state.graphs.append(state.handle(), held, _in_order(state, dict(graph.nodes)), _CHILD)
+        state.graphs.append(state.handle(), held, in_order(state, dict(graph.nodes)), CHILD)
         return 0
     memory = state.graphs.memory
     left = [address for address in graph.allocates if address in memory.held]
@@ -383,16 +377,19 @@ def launch(state: State, place: Place, executable: int, stream: int) -> int | No
         raise CudaError(1)
     for address in left:
         memory.give_back(address, stream)
-    return _in_order(state, graph.nodes)(stream)
+    for condition, value in graph.conditions.items():
+        if value is not None:
+            conditions.assign(state, condition, value, stream)
+    return in_order(state, graph.nodes)(stream)
 
 
 def upload(state: State, place: Place, executable: int, stream: int) -> None:
-    _graph(state, executable)
+    graph_of(state, executable)
     state.stream(stream)
 
 
 def set_kernel(state: State, place: Place, executable: int, node: int, parameters: int) -> None:
-    _set_kernel(state, place, _graph(state, executable), node, parameters)
+    _set_kernel(state, place, graph_of(state, executable), node, parameters)
 
 
 def set_kernel_of_graph(state: State, place: Place, node: int, parameters: int) -> None:
@@ -408,8 +405,8 @@ def _set_kernel(state: State, place: Place, graph: Graph, node: int, parameters:
 
 def update(state: State, place: Place, executable: int, graph: int) -> None:
     """Give an executable graph the nodes of another that has the same shape."""
-    updated = _graph(state, executable)
-    others = _ordered(state, _graph(state, graph))
+    updated = graph_of(state, executable)
+    others = ordered(state, graph_of(state, graph))
     if [node.kind for node in updated.nodes.values()] != [node.kind for node in others.values()]:
         raise CudaError(UPDATE_FAILURE)
     updated.nodes = {
@@ -419,7 +416,7 @@ def update(state: State, place: Place, executable: int, graph: int) -> None:
 
 
 def destroy(state: State, place: Place, graph: int) -> None:
-    _graph(state, graph)
+    graph_of(state, graph)
     del state.graphs.graphs[graph]
 
 
@@ -428,20 +425,18 @@ HANDLERS: Handlers = {
     "cudaStreamEndCapture": ("ii", end_capture),
     "cudaStreamIsCapturing": ("ii", is_capturing),
     "cudaGraphCreate": ("ii", create),
-    "cudaGraphAddKernelNode": ("iiiii", _adds(_kernel, KERNEL)),
-    "cudaGraphAddMemsetNode": ("iiiii", _adds(_memset, _MEMSET)),
+    "cudaGraphAddKernelNode": ("iiiii", adds(_kernel, KERNEL)),
+    "cudaGraphAddMemsetNode": ("iiiii", adds(memset_work, MEMSET)),
     "cudaGraphAddMemcpyNode1D": ("iiiiiiii", add_memcpy),
-    "cudaGraphAddMemcpyNode": ("iiiii", _adds(arrays.prepared_3d, _MEMCPY)),
-    "cudaGraphAddChildGraphNode": ("iiiii", _adds(_child, _CHILD)),
+    "cudaGraphAddMemcpyNode": ("iiiii", adds(arrays.prepared_3d, MEMCPY)),
+    "cudaGraphAddChildGraphNode": ("iiiii", adds(child_work, CHILD)),
     "cudaGraphClone": ("ii", clone),
     "cudaGraphUpload": ("ii", upload),
     "cudaGraphKernelNodeSetParams": ("ii", set_kernel_of_graph),
     "cudaGraphExecUpdate": ("ii", update),
-    "cudaGraphAddHostNode": ("iiiii", _adds(_host, _HOST)),
+    "cudaGraphAddHostNode": ("iiiii", adds(host_work, HOST)),
     "cudaGraphAddEmptyNode": ("iiii", add_empty),
     "cudaGraphAddDependencies": ("iiii", add_dependencies),
-    "cudaGraphGetNodes": ("iii", get_nodes),
-    "cudaGraphNodeGetType": ("ii", node_type),
     "cudaGraphAddMemAllocNode": ("iiiii", add_alloc),
     "cudaGraphAddMemFreeNode": ("iiiii", add_free),
     "cudaGraphInstantiate": ("iii", instantiate),

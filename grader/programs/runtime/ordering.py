@@ -4,7 +4,7 @@ graphs, which streams keep instead of doing it, with the memory that they alloca
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import msgspec
@@ -161,11 +161,19 @@ Work = Callable[[int], int | None]
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node of a graph.  after: the nodes that come before it."""
+    """A node of a graph.  after: the nodes that come before it.
+
+    work_of: of a conditional node, its work as its bodies are then, which are filled after it was added.
+    """
 
     run: Work
     kind: int
     after: frozenset[int] = frozenset()
+    work_of: Callable[[], Work] | None = None
+
+    def ready(self) -> Node:
+        """Return the node as it is instantiated."""
+        return self if self.work_of is None else replace(self, run=self.work_of(), work_of=None)
 
 
 @dataclass
@@ -173,12 +181,14 @@ class Graph:
     """nodes: by handle, in the order in which they were added.  freed: by address, the node that frees that memory.
 
     allocates: addresses that its nodes allocate.  frees_first: a launch frees what the one before it has left of them.
+    conditions: by the handle of each condition, what a launch sets it to first, None where it leaves it.
     """
 
     nodes: dict[int, Node] = field(default_factory=dict)
     freed: dict[int, int] = field(default_factory=dict)
     allocates: set[int] = field(default_factory=set)
     frees_first: bool = False
+    conditions: dict[int, int | None] = field(default_factory=dict)
 
     def before(self, last: Collection[int]) -> set[int]:
         """Return these nodes and all that come before them."""

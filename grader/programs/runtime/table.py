@@ -11,6 +11,7 @@ from grader.programs.runtime import (
     arrays,
     calls,
     copies,
+    graph_parts,
     graphs,
     launches,
     linking,
@@ -30,6 +31,7 @@ from grader.programs.runtime.libraries import (
     cusolver,
     cusparse,
     cusparse_products,
+    cusparse_triangular,
 )
 from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.state import NOT_READY, CudaError, Handlers, State
@@ -42,6 +44,7 @@ CALLS: Handlers = {
     **arrays.HANDLERS,
     **launches.HANDLERS,
     **graphs.HANDLERS,
+    **graph_parts.HANDLERS,
     **modules.HANDLERS,
     **linking.HANDLERS,
     **registration.HANDLERS,
@@ -55,6 +58,7 @@ CALLS: Handlers = {
     **cusolver.HANDLERS,
     **cusparse.HANDLERS,
     **cusparse_products.HANDLERS,
+    **cusparse_triangular.HANDLERS,
 }
 INTERNAL = registration.INTERNAL
 

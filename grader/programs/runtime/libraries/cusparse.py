@@ -5,7 +5,7 @@ what they say.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,6 @@ import numpy as np
 
 from grader.programs.runtime.libraries import calls
 from grader.programs.runtime.libraries.calls import Array, Call, Operand, Refused, Served
-from grader.programs.runtime.libraries.cublas_matrices import NO, operand, solve
 from grader.programs.runtime.state import Handlers
 
 STATUSES = {1: 1, calls.INVALID_VALUE: 3, calls.MAPPING_ERROR: 6}
@@ -21,6 +20,7 @@ _ALLOC_FAILED, NOT_SUPPORTED = 2, 10
 _INDICES = {1: "u2", 2: "i4", 3: "i8"}
 _ROW_ORDER = 2
 _MAX_DENSE = 1 << 26
+_MAX_BATCHES = 65_536
 _FILL, _DIAGONAL = 0, 1
 
 
@@ -30,6 +30,8 @@ class Sparse:
 
     rows, columns: numbers, of "bsr" blocks.  first, second: addresses of what says where values lie: offsets and
     columns ("csr", "bsr"), offsets and rows ("csc"), rows and columns ("coo").  block: rows, columns, order.
+    strides: from one matrix of a batch to the next, of offsets and of values.  levels: a pattern, by its hash, and the
+    order in which its triangle is solved.
     """
 
     kind: str
@@ -45,6 +47,9 @@ class Sparse:
     block: tuple[int, int, int] = (1, 1, _ROW_ORDER)
     fill: int = 0
     diagonal: int = 0
+    batches: int = 1
+    strides: tuple[int, int] = (0, 0)
+    levels: tuple[int, list[tuple[Array, Array]]] | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -54,7 +59,7 @@ class Sparse:
 
 @dataclass(slots=True)
 class Dense:
-    """A dense matrix, or a vector (one column)."""
+    """A dense matrix, or a vector (one column).  stride: from one matrix of a batch to the next."""
 
     rows: int
     columns: int
@@ -62,6 +67,8 @@ class Dense:
     values: int
     dtype: str
     order: int = 1
+    batches: int = 1
+    stride: int = 0
 
 
 @dataclass(slots=True)
@@ -90,16 +97,18 @@ def find(call: Call, handle: int, kind: Any) -> Any:
     return descriptor
 
 
-def _dense(call: Call, handle: int) -> Operand:
-    """Return a dense matrix as (rows, columns)."""
+def dense_of(call: Call, handle: int, number: int = 0) -> Operand:
+    """Return a dense matrix as (rows, columns), that of a number where there are several."""
     matrix: Dense = find(call, handle, Dense)
+    if number and matrix.batches > 1:
+        matrix = replace(matrix, values=matrix.values + number * matrix.stride * np.dtype(matrix.dtype).itemsize)
     if matrix.order == _ROW_ORDER:
         turned, allocation = call.matrix(matrix.values, matrix.columns, matrix.rows, matrix.leading, matrix.dtype)
         return turned.T, allocation
     return call.matrix(matrix.values, matrix.rows, matrix.columns, matrix.leading, matrix.dtype)
 
 
-def _within(places: Array, bound: int) -> Array:
+def within(places: Array, bound: int) -> Array:
     """Return `places`.  Raises Refused where one is not in [0, bound)."""
     if len(places) and not 0 <= places.min() <= places.max() < bound:
         raise Refused(calls.INVALID_VALUE)
@@ -184,10 +193,29 @@ def set_attribute(call: Call, handle: int, which: int, data: int, size: int) -> 
     setattr(find(call, handle, Sparse), "fill" if which == _FILL else "diagonal", value)
 
 
+def set_dense_batch(call: Call, handle: int, count: int, stride: int) -> None:
+    matrix = find(call, handle, Dense)
+    if not 1 <= count <= _MAX_BATCHES or (count > 1 and stride < 0):
+        raise Refused(calls.INVALID_VALUE)
+    matrix.batches, matrix.stride = count, stride
+
+
+def _set_batch(call: Call, handle: int, count: int, offsets: int, values: int) -> None:
+    """Say how many matrices there are, and how far their offsets and their values are apart."""
+    if not 1 <= count <= _MAX_BATCHES or min(offsets, values) < 0:
+        raise Refused(calls.INVALID_VALUE)
+    matrix = find(call, handle, Sparse)
+    matrix.batches, matrix.strides = count, (offsets, values)
+
+
+def set_coo_batch(call: Call, handle: int, count: int, stride: int) -> None:
+    _set_batch(call, handle, count, stride, stride)
+
+
 # -- where values lie ------------------------------------------------------------------------------------
 
 
-def _spread(call: Call, offsets: Operand, base: int, count: int) -> Array:
+def spread(call: Call, offsets: Operand, base: int, count: int) -> Array:
     """Return the row of each value."""
     starts = offsets[0].astype(np.int64)
     lengths: Array = starts[1:] - starts[:-1]
@@ -206,9 +234,9 @@ def _places(call: Call, matrix: Sparse) -> tuple[Array, Array]:
     if matrix.kind == "coo":
         rows, columns = first[0].astype(np.int64) - matrix.base, others
     else:
-        within = _spread(call, first, matrix.base, matrix.count)
-        rows, columns = (others, within) if matrix.kind == "csc" else (within, others)
-    return _within(rows, matrix.rows), _within(columns, matrix.columns)
+        given = spread(call, first, matrix.base, matrix.count)
+        rows, columns = (others, given) if matrix.kind == "csc" else (given, others)
+    return within(rows, matrix.rows), within(columns, matrix.columns)
 
 
 def elements(call: Call, matrix: Sparse) -> tuple[Array, Array]:
@@ -239,81 +267,6 @@ def _dense_of(call: Call, matrix: Sparse, computed: str) -> Array:
     return whole
 
 
-# -- products ---------------------------------------------------------------------------------------------
-
-
-def _times(call: Call, matrix: Sparse, t: int, right: Array, computed: str) -> Array:
-    """Return op(A) times a dense matrix."""
-    rows, columns = elements(call, matrix)
-    values = values_of(call, matrix)
-    call.read(values)
-    numbers = values[0].astype(computed)
-    if t != NO:
-        rows, columns = columns, rows
-        numbers = numbers.conj() if t == 2 else numbers
-    shape = matrix.shape if t == NO else matrix.shape[::-1]
-    if shape[1] != len(right):
-        raise Refused(calls.INVALID_VALUE)
-    call.work(len(numbers), right.shape[1])
-    product = np.zeros((shape[0], right.shape[1]), computed)
-    np.add.at(product, rows, numbers[:, None] * right[columns])
-    return product
-
-
-def _store(call: Call, target: Operand, product: Array, alpha: Any, beta: Any) -> None:
-    if product.shape != target[0].shape:
-        raise Refused(calls.INVALID_VALUE)
-    if beta:
-        call.read(target)
-    call.store(target, alpha * product + beta * target[0] if beta else alpha * product)
-
-
-def spmv(call: Call, t: int, alpha: int, a: int, x: int, beta: int, y: int, compute: int, algorithm: int, buffer: int) -> None:  # fmt: skip
-    spmm(call, t, NO, alpha, a, x, beta, y, compute, algorithm, buffer)
-
-
-def spmm(call: Call, ta: int, tb: int, alpha: int, a: int, b: int, beta: int, c: int, compute: int, algorithm: int, buffer: int) -> None:  # fmt: skip
-    computed = type_of(compute)
-    other, target = _dense(call, b), _dense(call, c)
-    call.read(other)
-    product = _times(call, find(call, a, Sparse), ta, operand(other[0], tb).astype(computed), computed)
-    _store(call, target, product, call.scalar(alpha, computed), call.scalar(beta, computed))
-
-
-def sddmm(call: Call, ta: int, tb: int, alpha: int, a: int, b: int, beta: int, c: int, compute: int, algorithm: int, buffer: int) -> None:  # fmt: skip
-    computed = type_of(compute)
-    first, second, matrix = _dense(call, a), _dense(call, b), find(call, c, Sparse)
-    call.read(first, second)
-    left, right = operand(first[0], ta).astype(computed), operand(second[0], tb).astype(computed)
-    rows, columns = elements(call, matrix)
-    if (left.shape[0], right.shape[1]) != matrix.shape or left.shape[1] != right.shape[0]:
-        raise Refused(calls.INVALID_VALUE)
-    call.work(len(rows), left.shape[1])
-    products = np.einsum("ij,ij->i", left[rows], right[:, columns].T)
-    _store(call, values_of(call, matrix), products, call.scalar(alpha, computed), call.scalar(beta, computed))
-
-
-def _solved(call: Call, matrix: Sparse, t: int, right: Array, computed: str) -> Array:
-    whole = _dense_of(call, matrix, computed)
-    triangle = np.tril(whole) if matrix.fill == 0 else np.triu(whole)
-    if matrix.diagonal:
-        np.fill_diagonal(triangle, 1)
-    call.work(len(triangle), len(triangle))
-    return solve(operand(triangle, t), right, is_lower=(matrix.fill == 0) == (t == NO))
-
-
-def spsv(call: Call, t: int, alpha: int, a: int, x: int, y: int, compute: int, algorithm: int, settings: int) -> None:
-    spsm(call, t, NO, alpha, a, x, y, compute, algorithm, settings)
-
-
-def spsm(call: Call, ta: int, tb: int, alpha: int, a: int, b: int, c: int, compute: int, algorithm: int, settings: int) -> None:  # fmt: skip
-    computed = type_of(compute)
-    other, target = _dense(call, b), _dense(call, c)
-    call.read(other)
-    right = call.scalar(alpha, computed) * operand(other[0], tb).astype(computed)
-    call.store(target, _solved(call, find(call, a, Sparse), ta, right, computed))
-
-
 # -- vectors ------------------------------------------------------------------------------------------------
 
 
@@ -321,18 +274,18 @@ def _sparse_vector(call: Call, handle: int) -> tuple[Array, Operand]:
     vector = find(call, handle, SparseVector)
     indices = call.array(vector.indices, vector.count, vector.index_type)
     call.read(indices)
-    places = _within(indices[0].astype(np.int64) - vector.base, vector.size)
+    places = within(indices[0].astype(np.int64) - vector.base, vector.size)
     return places, call.array(vector.values, vector.count, vector.dtype)
 
 
 def gather(call: Call, y: int, x: int) -> None:
-    dense, (places, values) = _dense(call, y), _sparse_vector(call, x)
+    dense, (places, values) = dense_of(call, y), _sparse_vector(call, x)
     call.read(dense)
     call.store(values, dense[0][places, 0])
 
 
 def scatter(call: Call, x: int, y: int) -> None:
-    dense, (places, values) = _dense(call, y), _sparse_vector(call, x)
+    dense, (places, values) = dense_of(call, y), _sparse_vector(call, x)
     call.read(values)
     whole = dense[0].copy()
     whole[places, 0] = values[0]
@@ -340,7 +293,7 @@ def scatter(call: Call, x: int, y: int) -> None:
 
 
 def axpby(call: Call, alpha: int, x: int, beta: int, y: int) -> None:
-    dense, dtype, (places, values) = _dense(call, y), find(call, y, Dense).dtype, _sparse_vector(call, x)
+    dense, dtype, (places, values) = dense_of(call, y), find(call, y, Dense).dtype, _sparse_vector(call, x)
     call.read(values, dense)
     whole = call.scalar(beta, dtype) * dense[0]
     np.add.at(whole[:, 0], places, call.scalar(alpha, dtype) * values[0])
@@ -348,7 +301,7 @@ def axpby(call: Call, alpha: int, x: int, beta: int, y: int) -> None:
 
 
 def spvv(call: Call, t: int, x: int, y: int, result: int, compute: int, buffer: int) -> None:
-    dense, (places, values) = _dense(call, y), _sparse_vector(call, x)
+    dense, (places, values) = dense_of(call, y), _sparse_vector(call, x)
     call.read(values, dense)
     computed = type_of(compute)
     numbers = values[0].astype(computed)
@@ -360,7 +313,7 @@ def spvv(call: Call, t: int, x: int, y: int, result: int, compute: int, buffer: 
 
 def dense_to_sparse_analysis(call: Call, a: int, b: int, algorithm: int, buffer: int) -> None:
     """How many values there will be, and where each row's begin."""
-    dense, matrix = _dense(call, a), find(call, b, Sparse)
+    dense, matrix = dense_of(call, a), find(call, b, Sparse)
     call.read(dense)
     if dense[0].shape != matrix.shape or matrix.kind == "bsr":
         raise Refused(NOT_SUPPORTED)
@@ -373,7 +326,7 @@ def dense_to_sparse_analysis(call: Call, a: int, b: int, algorithm: int, buffer:
 
 
 def dense_to_sparse(call: Call, a: int, b: int, algorithm: int, buffer: int) -> None:
-    dense, matrix = _dense(call, a), find(call, b, Sparse)
+    dense, matrix = dense_of(call, a), find(call, b, Sparse)
     rows, columns = np.nonzero(dense[0])
     if matrix.kind == "csc":
         columns, rows = np.nonzero(dense[0].T)
@@ -387,7 +340,7 @@ def dense_to_sparse(call: Call, a: int, b: int, algorithm: int, buffer: int) -> 
 
 
 def sparse_to_dense(call: Call, a: int, b: int, algorithm: int, buffer: int) -> None:
-    target = _dense(call, b)
+    target = dense_of(call, b)
     call.store(target, _dense_of(call, find(call, a, Sparse), target[0].dtype.str[1:]))
 
 
@@ -395,7 +348,7 @@ def csr_to_csc(call: Call, m: int, n: int, count: int, values: int, offsets: int
     _check_sizes(m, n, count)
     starts, indices = call.array(offsets, m + 1, "i4"), call.array(columns, count, "i4")
     call.read(starts, indices)
-    rows, others = _spread(call, starts, base, count), _within(indices[0].astype(np.int64) - base, n)
+    rows, others = spread(call, starts, base, count), within(indices[0].astype(np.int64) - base, n)
     order = np.argsort(others, kind="stable")
     if action:
         numbers = call.array(values, count, type_of(dtype))
@@ -409,7 +362,7 @@ def coo_to_csr(call: Call, rows: int, count: int, m: int, offsets: int, base: in
     _check_sizes(count, m)
     lines = call.array(rows, count, "i4")
     call.read(lines)
-    places = _within(lines[0].astype(np.int64) - base, m)
+    places = within(lines[0].astype(np.int64) - base, m)
     call.store(call.array(offsets, m + 1, "i4"), row_starts(np.bincount(places, minlength=m)) + base)
 
 
@@ -417,7 +370,7 @@ def csr_to_coo(call: Call, offsets: int, count: int, m: int, rows: int, base: in
     _check_sizes(count, m)
     starts = call.array(offsets, m + 1, "i4")
     call.read(starts)
-    call.store(call.array(rows, count, "i4"), _spread(call, starts, base, count) + base)
+    call.store(call.array(rows, count, "i4"), spread(call, starts, base, count) + base)
 
 
 def identity(call: Call, n: int, permutation: int) -> None:
@@ -452,16 +405,14 @@ _UNBOUND: dict[str, Served] = {
     "cusparseSetPointers": set_pointers,
     "cusparseSpMatGetSize": get_size,
     "cusparseSpMatSetAttribute": set_attribute,
+    "cusparseDnMatSetStridedBatch": set_dense_batch,
+    "cusparseCsrSetStridedBatch": _set_batch,
+    "cusparseCooSetStridedBatch": set_coo_batch,
 }
 _BOUND: dict[str, Served] = {
     "cusparseSetStream": calls.set_stream,
     "cusparseSetPointerMode": calls.accept,
     "cusparseGetVersion": calls.gives(12_600),
-    "cusparseSpMV": spmv,
-    "cusparseSpMM": spmm,
-    "cusparseSDDMM": sddmm,
-    "cusparseSpSV_solve": spsv,
-    "cusparseSpSM_solve": spsm,
     "cusparseGather": gather,
     "cusparseScatter": scatter,
     "cusparseAxpby": axpby,

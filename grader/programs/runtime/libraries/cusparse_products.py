@@ -1,18 +1,22 @@
-"""cuSPARSE's products of sparse matrices by sparse ones: how many values there are, where they lie, what they are."""
+"""cuSPARSE's products: of sparse matrices by vectors and dense ones, of dense ones where a sparse one has places, and
+of sparse by sparse ones: how many values there are, where they lie, what they are."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from grader.programs.runtime.libraries import calls
-from grader.programs.runtime.libraries.calls import Array, Call, Refused, Served
-from grader.programs.runtime.libraries.cublas_matrices import NO
+from grader.programs.runtime.libraries.calls import Array, Call, Operand, Refused, Served
+from grader.programs.runtime.libraries.cublas_matrices import NO, operand
 from grader.programs.runtime.libraries.cusparse import (
     NOT_SUPPORTED,
     STATUSES,
+    Dense,
     Sparse,
+    dense_of,
     elements,
     find,
     row_starts,
@@ -24,6 +28,76 @@ from grader.programs.runtime.state import Handlers
 _INSUFFICIENT_RESOURCES = 11
 _MAX_TERMS = 1 << 27
 """Products of two values, of all that are added up."""
+
+
+def _times(call: Call, matrix: Sparse, t: int, right: Array, computed: str) -> Array:
+    """Return op(A) times a dense matrix."""
+    rows, columns = elements(call, matrix)
+    values = values_of(call, matrix)
+    call.read(values)
+    numbers = values[0].astype(computed)
+    if t != NO:
+        rows, columns = columns, rows
+        numbers = numbers.conj() if t == 2 else numbers
+    shape = matrix.shape if t == NO else matrix.shape[::-1]
+    if shape[1] != len(right):
+        raise Refused(calls.INVALID_VALUE)
+    call.work(len(numbers), right.shape[1])
+    product = np.zeros((shape[0], right.shape[1]), computed)
+    np.add.at(product, rows, numbers[:, None] * right[columns])
+    return product
+
+
+def _of_batch(matrix: Sparse, number: int) -> Sparse:
+    """Return the matrix of a number, where there are several."""
+    if not number or matrix.batches == 1:
+        return matrix
+    indices, values = np.dtype(matrix.types[0]).itemsize, np.dtype(matrix.dtype).itemsize
+    first, step = matrix.strides[0] * indices, matrix.strides[1]
+    return replace(
+        matrix,
+        first=matrix.first + number * first,
+        second=matrix.second + number * step * np.dtype(matrix.types[1]).itemsize,
+        values=matrix.values + number * step * values,
+    )
+
+
+def _store(call: Call, target: Operand, product: Array, alpha: Any, beta: Any) -> None:
+    if product.shape != target[0].shape:
+        raise Refused(calls.INVALID_VALUE)
+    if beta:
+        call.read(target)
+    call.store(target, alpha * product + beta * target[0] if beta else alpha * product)
+
+
+def spmv(call: Call, t: int, alpha: int, a: int, x: int, beta: int, y: int, compute: int, algorithm: int, buffer: int) -> None:  # fmt: skip
+    spmm(call, t, NO, alpha, a, x, beta, y, compute, algorithm, buffer)
+
+
+def spmm(call: Call, ta: int, tb: int, alpha: int, a: int, b: int, beta: int, c: int, compute: int, algorithm: int, buffer: int) -> None:  # fmt: skip
+    computed = type_of(compute)
+    for number in range(find(call, c, Dense).batches):
+        other, target = dense_of(call, b, number), dense_of(call, c, number)
+        call.read(other)
+        matrix = _of_batch(find(call, a, Sparse), number)
+        product = _times(call, matrix, ta, operand(other[0], tb).astype(computed), computed)
+        _store(call, target, product, call.scalar(alpha, computed), call.scalar(beta, computed))
+
+
+def sddmm(call: Call, ta: int, tb: int, alpha: int, a: int, b: int, beta: int, c: int, compute: int, algorithm: int, buffer: int) -> None:  # fmt: skip
+    computed = type_of(compute)
+    first, second, matrix = dense_of(call, a), dense_of(call, b), find(call, c, Sparse)
+    call.read(first, second)
+    left, right = operand(first[0], ta).astype(computed), operand(second[0], tb).astype(computed)
+    rows, columns = elements(call, matrix)
+    if (left.shape[0], right.shape[1]) != matrix.shape or left.shape[1] != right.shape[0]:
+        raise Refused(calls.INVALID_VALUE)
+    call.work(len(rows), left.shape[1])
+    products = np.einsum("ij,ij->i", left[rows], right[:, columns].T)
+    _store(call, values_of(call, matrix), products, call.scalar(alpha, computed), call.scalar(beta, computed))
+
+
+# -- by sparse ones ---
 
 
 def _factor(call: Call, handle: int) -> Sparse:
@@ -103,6 +177,9 @@ def values(call: Call, ta: int, tb: int, alpha: int, a: int, b: int, beta: int, 
 
 
 _BOUND: dict[str, Served] = {
+    "cusparseSpMV": spmv,
+    "cusparseSpMM": spmm,
+    "cusparseSDDMM": sddmm,
     "cusparseSpGEMM_terms": terms,
     "cusparseSpGEMM_count": count,
     "cusparseSpGEMM_structure": structure,

@@ -361,6 +361,31 @@ GRADER_AS(cuOccupancyMaxActiveBlocksPerMultiprocessor, GRADER_AT(int *blocks, CU
 inline CUresult cuOccupancyMaxPotentialBlockSize(int *grid, int *block, CUfunction f, size_t (*)(int), size_t shared_bytes, int limit, GRADER_PLACE) {
     return (CUresult)grader_cudaOccupancyMaxPotentialBlockSize(grid, block, (const void *)f, shared_bytes, limit, GRADER_HERE);
 }
+GRADER_AS(cuDeviceCanAccessPeer, GRADER_AT(int *can, CUdevice device, CUdevice peer), cudaDeviceCanAccessPeer(can, device, peer, GRADER_HERE))
+typedef enum CUdevice_P2PAttribute_enum {
+    CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK = 1, CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED, CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED
+} CUdevice_P2PAttribute;
+typedef void (*CUhostFn)(void *);
+GRADER_AS(cuDeviceGetP2PAttribute, GRADER_AT(int *value, CUdevice_P2PAttribute which, CUdevice device, CUdevice peer), cudaDeviceGetP2PAttribute(value, (cudaDeviceP2PAttr)which, device, peer, GRADER_HERE))
+GRADER_AS(cuCtxEnablePeerAccess, GRADER_AT(CUcontext peer, unsigned flags), cudaDeviceEnablePeerAccess(peer == &grader_context ? 0 : -1, flags, GRADER_HERE))
+GRADER_AS(cuCtxDisablePeerAccess, GRADER_AT(CUcontext peer), cudaDeviceDisablePeerAccess(peer == &grader_context ? 0 : -1, GRADER_HERE))
+GRADER_AS(cuMemHostRegister, GRADER_AT(void *p, size_t n, unsigned flags), cudaHostRegister(p, n, flags, GRADER_HERE))
+GRADER_AS(cuMemHostUnregister, GRADER_AT(void *p), cudaHostUnregister(p, GRADER_HERE))
+GRADER_AS(cuMemHostGetDevicePointer, GRADER_AT(CUdeviceptr *device, void *host, unsigned flags), cudaHostGetDevicePointer((void **)device, host, flags, GRADER_HERE))
+GRADER_AS(cuMemsetD8Async, GRADER_AT(CUdeviceptr p, unsigned char value, size_t n, CUstream s), cudaMemsetAsync((void *)p, value, n, s, GRADER_HERE))
+GRADER_AS(cuMemAllocAsync, GRADER_AT(CUdeviceptr *p, size_t n, CUstream s), cudaMallocAsync((void **)p, n, s, GRADER_HERE))
+GRADER_AS(cuMemFreeAsync, GRADER_AT(CUdeviceptr p, CUstream s), cudaFreeAsync((void *)p, s, GRADER_HERE))
+GRADER_AS(cuMemAllocPitch, GRADER_AT(CUdeviceptr *p, size_t *pitch, size_t width, size_t height, unsigned), cudaMallocPitch((void **)p, pitch, width, height, GRADER_HERE))
+GRADER_AS(cuLaunchHostFunc, GRADER_AT(CUstream s, CUhostFn f, void *data), cudaLaunchHostFunc(s, f, data, GRADER_HERE))
+GRADER_AS(cuProfilerStart, (GRADER_PLACE), cudaProfilerStart(GRADER_HERE))
+GRADER_AS(cuProfilerStop, (GRADER_PLACE), cudaProfilerStop(GRADER_HERE))
+inline CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice device, GRADER_PLACE) {
+    cudaDeviceProp all;
+    cudaError_t error = cudaGetDeviceProperties(&all, device, GRADER_HERE);
+    if (!error) *uuid = all.uuid;
+    return (CUresult)error;
+}
+inline CUresult cuCtxGetApiVersion(CUcontext, unsigned *version) { *version = 3020; return CUDA_SUCCESS; }
 #undef GRADER_AS
 #undef GRADER_AT
 inline CUresult cuGetErrorName(CUresult result, const char **name) {
@@ -472,7 +497,7 @@ inline CUresult cuGetErrorName(CUresult result, const char **name) {
 }
 inline CUresult cuGetErrorString(CUresult result, const char **text) { *text = cudaGetErrorString((cudaError_t)result); return CUDA_SUCCESS; }
 #define GRADER_ALSO(name) template <class... P> inline auto name##_v2(P... p) { return name(p...); }
-GRADER_ALSO(cuMemAlloc) GRADER_ALSO(cuMemFree) GRADER_ALSO(cuMemcpyHtoD) GRADER_ALSO(cuMemcpyDtoH) GRADER_ALSO(cuCtxCreate) GRADER_ALSO(cuCtxDestroy)
+GRADER_ALSO(cuMemAlloc) GRADER_ALSO(cuMemFree) GRADER_ALSO(cuMemcpyHtoD) GRADER_ALSO(cuMemcpyDtoH) GRADER_ALSO(cuCtxCreate) GRADER_ALSO(cuCtxDestroy) GRADER_ALSO(cuDeviceGetUuid)
 #undef GRADER_ALSO
 #include "grader_linking.h"
 #include "grader_virtual_memory.h"

@@ -205,6 +205,34 @@ GRADER_SPARSE(cusparseCreateIdentityPermutation, int n, int *permutation)
 GRADER_ROOM(cusparseXcoosort_bufferSizeExt, int m, int n, int count, const int *rows, const int *columns)
 GRADER_SPARSE(cusparseXcoosortByRow, int m, int n, int count, int *rows, int *columns, int *permutation, void *buffer)
 GRADER_SPARSE(cusparseXcoosortByColumn, int m, int n, int count, int *rows, int *columns, int *permutation, void *buffer)
+GRADER_SPARSE_(cusparseDnMatSetStridedBatch, cusparseDnMatDescr_t matrix, int count, int64_t stride)
+GRADER_SPARSE_(cusparseCsrSetStridedBatch, cusparseSpMatDescr_t matrix, int count, int64_t offsets, int64_t values)
+GRADER_SPARSE_(cusparseCooSetStridedBatch, cusparseSpMatDescr_t matrix, int count, int64_t stride)
+// Factorisations that keep to the matrix's places. What they found lies with the host: the first row with no pivot.
+struct grader_incomplete { int zero_pivot; };
+typedef grader_incomplete *csrilu02Info_t;
+typedef grader_incomplete *csric02Info_t;
+enum cusparseSolvePolicy_t { CUSPARSE_SOLVE_POLICY_NO_LEVEL = 0, CUSPARSE_SOLVE_POLICY_USE_LEVEL = 1 };
+inline cusparseStatus_t cusparseCreateCsrilu02Info(csrilu02Info_t *info) { *info = new grader_incomplete{-1}; return CUSPARSE_STATUS_SUCCESS; }
+inline cusparseStatus_t cusparseDestroyCsrilu02Info(csrilu02Info_t info) { delete info; return CUSPARSE_STATUS_SUCCESS; }
+inline cusparseStatus_t cusparseCreateCsric02Info(csric02Info_t *info) { *info = new grader_incomplete{-1}; return CUSPARSE_STATUS_SUCCESS; }
+inline cusparseStatus_t cusparseDestroyCsric02Info(csric02Info_t info) { delete info; return CUSPARSE_STATUS_SUCCESS; }
+#define GRADER_ZERO_PIVOT(name) GRADER_IMPORT("cusparseZeroPivot") cusparseStatus_t name(cusparseHandle_t handle, grader_incomplete *info, int *position, GRADER_PLACE);
+GRADER_ZERO_PIVOT(cusparseXcsrilu02_zeroPivot)
+GRADER_ZERO_PIVOT(cusparseXcsric02_zeroPivot)
+#undef GRADER_ZERO_PIVOT
+#define GRADER_INCOMPLETE(name, T) \
+    GRADER_IMPORT(#name) cusparseStatus_t grader_##name(cusparseHandle_t handle, int m, int count, int base, T *values, const int *offsets, const int *columns, grader_incomplete *info, int policy, void *buffer, int line, const char *file); \
+    inline cusparseStatus_t name##_bufferSize(cusparseHandle_t, int, int, const cusparseMatDescr *, T *, const int *, const int *, grader_incomplete *, int *bytes) { *bytes = 16; return CUSPARSE_STATUS_SUCCESS; } \
+    inline cusparseStatus_t name##_analysis(cusparseHandle_t, int, int, const cusparseMatDescr *, const T *, const int *, const int *, grader_incomplete *, cusparseSolvePolicy_t, void *) { return CUSPARSE_STATUS_SUCCESS; } \
+    inline cusparseStatus_t name(cusparseHandle_t handle, int m, int count, const cusparseMatDescr *matrix, T *values, const int *offsets, const int *columns, grader_incomplete *info, cusparseSolvePolicy_t policy, void *buffer, GRADER_PLACE) { return grader_##name(handle, m, count, matrix->base, values, offsets, columns, info, policy, buffer, GRADER_HERE); }
+#define GRADER_INCOMPLETE_OF(L, T) GRADER_INCOMPLETE(cusparse##L##csrilu02, T) GRADER_INCOMPLETE(cusparse##L##csric02, T)
+GRADER_INCOMPLETE_OF(S, float) GRADER_INCOMPLETE_OF(D, double) GRADER_INCOMPLETE_OF(C, cuComplex) GRADER_INCOMPLETE_OF(Z, cuDoubleComplex)
+#undef GRADER_INCOMPLETE_OF
+#undef GRADER_INCOMPLETE
+GRADER_ROOM(cusparseXcsrsort_bufferSizeExt, int m, int n, int count, const int *offsets, const int *columns)
+GRADER_IMPORT("cusparseXcsrsort") cusparseStatus_t grader_cusparseXcsrsort(cusparseHandle_t handle, int m, int n, int count, int base, const int *offsets, int *columns, int *permutation, void *buffer, int line, const char *file);
+inline cusparseStatus_t cusparseXcsrsort(cusparseHandle_t handle, int m, int n, int count, const cusparseMatDescr *matrix, const int *offsets, int *columns, int *permutation, void *buffer, GRADER_PLACE) { return grader_cusparseXcsrsort(handle, m, n, count, matrix->base, offsets, columns, permutation, buffer, GRADER_HERE); }
 #undef GRADER_SPARSE
 #undef GRADER_SPARSE_
 #undef GRADER_ROOM

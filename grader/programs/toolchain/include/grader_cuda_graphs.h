@@ -11,7 +11,7 @@ enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone, cudaStreamCaptureSta
 enum cudaGraphNodeType {
     cudaGraphNodeTypeKernel, cudaGraphNodeTypeMemcpy, cudaGraphNodeTypeMemset, cudaGraphNodeTypeHost, cudaGraphNodeTypeGraph,
     cudaGraphNodeTypeEmpty, cudaGraphNodeTypeWaitEvent, cudaGraphNodeTypeEventRecord, cudaGraphNodeTypeExtSemaphoreSignal,
-    cudaGraphNodeTypeExtSemaphoreWait, cudaGraphNodeTypeMemAlloc, cudaGraphNodeTypeMemFree
+    cudaGraphNodeTypeExtSemaphoreWait, cudaGraphNodeTypeMemAlloc, cudaGraphNodeTypeMemFree, cudaGraphNodeTypeConditional = 13
 };
 enum cudaGraphMemAttributeType { cudaGraphMemAttrUsedMemCurrent, cudaGraphMemAttrUsedMemHigh, cudaGraphMemAttrReservedMemCurrent, cudaGraphMemAttrReservedMemHigh };
 enum cudaGraphInstantiateFlags { cudaGraphInstantiateFlagAutoFreeOnLaunch = 1, cudaGraphInstantiateFlagUpload = 2, cudaGraphInstantiateFlagDeviceLaunch = 4, cudaGraphInstantiateFlagUseNodePriority = 8 };
@@ -59,3 +59,102 @@ struct cudaGraphExecUpdateResultInfo { cudaGraphExecUpdateResult result; cudaGra
 inline cudaGraphExecUpdateResult grader_update_result(cudaError_t error) { return error == cudaSuccess ? cudaGraphExecUpdateSuccess : cudaGraphExecUpdateError; }
 GRADER_CHECKED inline cudaError_t cudaGraphExecUpdate(cudaGraphExec_t e, cudaGraph_t g, cudaGraphExecUpdateResultInfo *info, grader_place at = grader_place(__builtin_LINE(), __builtin_FILE())) { cudaError_t error = grader_cudaGraphExecUpdate(e, g, at.line, at.file); if (info) *info = {grader_update_result(error), nullptr, nullptr}; return error; }
 GRADER_CHECKED inline cudaError_t cudaGraphExecUpdate(cudaGraphExec_t e, cudaGraph_t g, cudaGraphNode_t *node, cudaGraphExecUpdateResult *result, grader_place at = grader_place(__builtin_LINE(), __builtin_FILE())) { cudaError_t error = grader_cudaGraphExecUpdate(e, g, at.line, at.file); if (node) *node = nullptr; if (result) *result = grader_update_result(error); return error; }
+// What a graph has, asked and changed.
+#define GRADER_AT grader_place at = grader_place(__builtin_LINE(), __builtin_FILE())
+GRADER_IMPORT("cudaGraphGetRootNodes") GRADER_CHECKED cudaError_t cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count, GRADER_PLACE);
+GRADER_IMPORT("cudaGraphGetEdges") GRADER_CHECKED cudaError_t grader_cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *first, cudaGraphNode_t *then, size_t *count, int line, const char *file);
+GRADER_IMPORT("cudaGraphNodeGetDependencies") GRADER_CHECKED cudaError_t grader_cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t *nodes, size_t *count, int line, const char *file);
+GRADER_IMPORT("cudaGraphNodeGetDependentNodes") GRADER_CHECKED cudaError_t grader_cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t *nodes, size_t *count, int line, const char *file);
+GRADER_IMPORT("cudaGraphRemoveDependencies") GRADER_CHECKED cudaError_t grader_cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t *before, const cudaGraphNode_t *after, size_t count, int line, const char *file);
+GRADER_IMPORT("cudaGraphDestroyNode") GRADER_CHECKED cudaError_t cudaGraphDestroyNode(cudaGraphNode_t node, GRADER_PLACE);
+GRADER_IMPORT("cudaGraphAddEventRecordNode") GRADER_CHECKED cudaError_t cudaGraphAddEventRecordNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count, cudaEvent_t event, GRADER_PLACE);
+GRADER_IMPORT("cudaGraphAddEventWaitNode") GRADER_CHECKED cudaError_t cudaGraphAddEventWaitNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count, cudaEvent_t event, GRADER_PLACE);
+GRADER_IMPORT("cudaGraphExecMemcpyNodeSetParams") GRADER_CHECKED cudaError_t cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node, const cudaMemcpy3DParms *parameters, GRADER_PLACE);
+GRADER_IMPORT("cudaGraphExecMemsetNodeSetParams") GRADER_CHECKED cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node, const cudaMemsetParams *parameters, GRADER_PLACE);
+GRADER_IMPORT("cudaGraphExecHostNodeSetParams") GRADER_CHECKED cudaError_t cudaGraphExecHostNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node, const cudaHostNodeParams *parameters, GRADER_PLACE);
+GRADER_IMPORT("cudaGraphExecChildGraphNodeSetParams") GRADER_CHECKED cudaError_t cudaGraphExecChildGraphNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node, cudaGraph_t child, GRADER_PLACE);
+GRADER_IMPORT("cudaGraphMemcpyNodeSetParams") GRADER_CHECKED cudaError_t cudaGraphMemcpyNodeSetParams(cudaGraphNode_t node, const cudaMemcpy3DParms *parameters, GRADER_PLACE);
+GRADER_IMPORT("cudaGraphMemsetNodeSetParams") GRADER_CHECKED cudaError_t cudaGraphMemsetNodeSetParams(cudaGraphNode_t node, const cudaMemsetParams *parameters, GRADER_PLACE);
+GRADER_IMPORT("cudaGraphHostNodeSetParams") GRADER_CHECKED cudaError_t cudaGraphHostNodeSetParams(cudaGraphNode_t node, const cudaHostNodeParams *parameters, GRADER_PLACE);
+GRADER_IMPORT("cudaGraphExecMemcpyNodeSetParams1D") GRADER_CHECKED cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t executable, cudaGraphNode_t node, void *to, const void *from, size_t bytes, cudaMemcpyKind kind, GRADER_PLACE);
+GRADER_CHECKED inline cudaError_t cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void *to, const void *from, size_t bytes, cudaMemcpyKind kind, GRADER_AT) { return cudaGraphExecMemcpyNodeSetParams1D(nullptr, node, to, from, bytes, kind, at.line, at.file); }
+// Their edges carry no data: CUDA 13 asks for it, CUDA 12 with other names.
+GRADER_CHECKED inline cudaError_t cudaGraphGetEdges(cudaGraph_t g, cudaGraphNode_t *first, cudaGraphNode_t *then, size_t *count, GRADER_AT) { return grader_cudaGraphGetEdges(g, first, then, count, at.line, at.file); }
+GRADER_CHECKED inline cudaError_t cudaGraphGetEdges(cudaGraph_t g, cudaGraphNode_t *first, cudaGraphNode_t *then, cudaGraphEdgeData *data, size_t *count, GRADER_AT) { cudaError_t error = grader_cudaGraphGetEdges(g, first, then, count, at.line, at.file); for (size_t i = 0; data && first && error == cudaSuccess && i < *count; ++i) data[i] = {}; return error; }
+GRADER_CHECKED inline cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t *nodes, size_t *count, GRADER_AT) { return grader_cudaGraphNodeGetDependencies(node, nodes, count, at.line, at.file); }
+GRADER_CHECKED inline cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t *nodes, cudaGraphEdgeData *data, size_t *count, GRADER_AT) { cudaError_t error = grader_cudaGraphNodeGetDependencies(node, nodes, count, at.line, at.file); for (size_t i = 0; data && nodes && error == cudaSuccess && i < *count; ++i) data[i] = {}; return error; }
+GRADER_CHECKED inline cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t *nodes, size_t *count, GRADER_AT) { return grader_cudaGraphNodeGetDependentNodes(node, nodes, count, at.line, at.file); }
+GRADER_CHECKED inline cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t *nodes, cudaGraphEdgeData *data, size_t *count, GRADER_AT) { cudaError_t error = grader_cudaGraphNodeGetDependentNodes(node, nodes, count, at.line, at.file); for (size_t i = 0; data && nodes && error == cudaSuccess && i < *count; ++i) data[i] = {}; return error; }
+GRADER_CHECKED inline cudaError_t cudaGraphRemoveDependencies(cudaGraph_t g, const cudaGraphNode_t *before, const cudaGraphNode_t *after, size_t count, GRADER_AT) { return grader_cudaGraphRemoveDependencies(g, before, after, count, at.line, at.file); }
+GRADER_CHECKED inline cudaError_t cudaGraphRemoveDependencies(cudaGraph_t g, const cudaGraphNode_t *before, const cudaGraphNode_t *after, const cudaGraphEdgeData *, size_t count, GRADER_AT) { return grader_cudaGraphRemoveDependencies(g, before, after, count, at.line, at.file); }
+// Nodes that run a graph of theirs as a number on the device says, which kernels set; and nodes of any kind by one call.
+typedef unsigned long long cudaGraphConditionalHandle;
+enum cudaGraphConditionalHandleFlags { cudaGraphCondAssignDefault = 1 };
+enum cudaGraphConditionalNodeType { cudaGraphCondTypeIf, cudaGraphCondTypeWhile, cudaGraphCondTypeSwitch };
+enum cudaStreamUpdateCaptureDependenciesFlags { cudaStreamAddCaptureDependencies, cudaStreamSetCaptureDependencies };
+struct cudaConditionalNodeParams { cudaGraphConditionalHandle handle; cudaGraphConditionalNodeType type; unsigned size; cudaGraph_t *phGraph_out; void *ctx; };
+struct cudaMemcpyNodeParams { int flags, reserved[3]; cudaMemcpy3DParms copyParams; };
+struct cudaChildGraphNodeParams { cudaGraph_t graph; int ownership; };
+struct cudaEventRecordNodeParams { cudaEvent_t event; };
+struct cudaEventWaitNodeParams { cudaEvent_t event; };
+struct cudaMemFreeNodeParams { void *dptr; };
+typedef cudaKernelNodeParams cudaKernelNodeParamsV2;
+typedef cudaMemsetParams cudaMemsetParamsV2;
+typedef cudaHostNodeParams cudaHostNodeParamsV2;
+typedef cudaMemAllocNodeParams cudaMemAllocNodeParamsV2;
+struct cudaGraphNodeParams {
+    cudaGraphNodeType type;
+    int reserved0[3];
+    union {
+        long long reserved1[29];
+        cudaKernelNodeParamsV2 kernel; cudaMemcpyNodeParams memcpy; cudaMemsetParamsV2 memset; cudaHostNodeParamsV2 host; cudaChildGraphNodeParams graph;
+        cudaEventRecordNodeParams eventRecord; cudaEventWaitNodeParams eventWait; cudaMemAllocNodeParamsV2 alloc; cudaMemFreeNodeParams free; cudaConditionalNodeParams conditional;
+    };
+    long long reserved2;
+};
+GRADER_IMPORT("cudaGraphConditionalHandleCreate") GRADER_CHECKED cudaError_t grader_cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *handle, cudaGraph_t graph, unsigned first, unsigned flags, int line, const char *file);
+GRADER_CHECKED inline cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *handle, cudaGraph_t g, unsigned first = 0, unsigned flags = 0, GRADER_AT) { return grader_cudaGraphConditionalHandleCreate(handle, g, first, flags, at.line, at.file); }
+GRADER_IMPORT("cudaGraphAddConditionalNode") cudaError_t grader_cudaGraphAddConditionalNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count, cudaGraphConditionalHandle handle, int type, size_t size, cudaGraph_t *bodies, int line, const char *file);
+GRADER_CHECKED inline cudaError_t cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t g, const cudaGraphNode_t *after, const cudaGraphEdgeData *, size_t count, cudaGraphNodeParams *p, GRADER_AT) {
+    switch (p->type) {
+    case cudaGraphNodeTypeKernel: return cudaGraphAddKernelNode(node, g, after, count, &p->kernel, at.line, at.file);
+    case cudaGraphNodeTypeMemcpy: return cudaGraphAddMemcpyNode(node, g, after, count, &p->memcpy.copyParams, at.line, at.file);
+    case cudaGraphNodeTypeMemset: return cudaGraphAddMemsetNode(node, g, after, count, &p->memset, at.line, at.file);
+    case cudaGraphNodeTypeHost: return cudaGraphAddHostNode(node, g, after, count, &p->host, at.line, at.file);
+    case cudaGraphNodeTypeGraph: return cudaGraphAddChildGraphNode(node, g, after, count, p->graph.graph, at.line, at.file);
+    case cudaGraphNodeTypeEmpty: return cudaGraphAddEmptyNode(node, g, after, count, at.line, at.file);
+    case cudaGraphNodeTypeWaitEvent: return cudaGraphAddEventWaitNode(node, g, after, count, p->eventWait.event, at.line, at.file);
+    case cudaGraphNodeTypeEventRecord: return cudaGraphAddEventRecordNode(node, g, after, count, p->eventRecord.event, at.line, at.file);
+    case cudaGraphNodeTypeMemAlloc: return cudaGraphAddMemAllocNode(node, g, after, count, &p->alloc, at.line, at.file);
+    case cudaGraphNodeTypeMemFree: return cudaGraphAddMemFreeNode(node, g, after, count, p->free.dptr, at.line, at.file);
+    case cudaGraphNodeTypeConditional: {
+        // The array is the library's own, as long as the graph lives.
+        cudaGraph_t *bodies = (cudaGraph_t *)malloc(sizeof(cudaGraph_t) * (p->conditional.size ? p->conditional.size : 1));
+        if (!bodies) return cudaErrorMemoryAllocation;
+        p->conditional.phGraph_out = bodies;
+        return grader_cudaGraphAddConditionalNode(node, g, after, count, p->conditional.handle, p->conditional.type, p->conditional.size, bodies, at.line, at.file);
+    }
+    default: return cudaErrorNotSupported;
+    }
+}
+GRADER_CHECKED inline cudaError_t cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t g, const cudaGraphNode_t *after, size_t count, cudaGraphNodeParams *p, GRADER_AT) { return cudaGraphAddNode(node, g, after, (const cudaGraphEdgeData *)nullptr, count, p, at); }
+GRADER_CHECKED inline cudaError_t cudaGraphAddNode_v2(cudaGraphNode_t *node, cudaGraph_t g, const cudaGraphNode_t *after, const cudaGraphEdgeData *data, size_t count, cudaGraphNodeParams *p, GRADER_AT) { return cudaGraphAddNode(node, g, after, data, count, p, at); }
+GRADER_IMPORT("cudaStreamBeginCaptureToGraph") cudaError_t grader_cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count, cudaStreamCaptureMode mode, int line, const char *file);
+GRADER_CHECKED inline cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t s, cudaGraph_t g, const cudaGraphNode_t *after, const cudaGraphEdgeData *, size_t count, cudaStreamCaptureMode mode, GRADER_AT) { return grader_cudaStreamBeginCaptureToGraph(s, g, after, count, mode, at.line, at.file); }
+GRADER_IMPORT("cudaStreamGetCaptureInfo") cudaError_t grader_cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus *status, unsigned long long *id, cudaGraph_t *graph, cudaGraphNode_t *nodes, size_t room, size_t *count, int line, const char *file);
+GRADER_CHECKED inline cudaError_t cudaStreamGetCaptureInfo(cudaStream_t s, cudaStreamCaptureStatus *status, unsigned long long *id = nullptr, cudaGraph_t *g = nullptr, const cudaGraphNode_t **nodes = nullptr, size_t *count = nullptr, GRADER_AT) {
+    // What it points to holds until the next call.
+    static cudaGraphNode_t last[1024];
+    size_t n = 0;
+    cudaError_t error = grader_cudaStreamGetCaptureInfo(s, status, id, g, last, 1024, &n, at.line, at.file);
+    if (nodes) *nodes = last;
+    if (count) *count = n;
+    return error == cudaSuccess && n > 1024 ? cudaErrorMemoryAllocation : error;
+}
+GRADER_CHECKED inline cudaError_t cudaStreamGetCaptureInfo(cudaStream_t s, cudaStreamCaptureStatus *status, unsigned long long *id, cudaGraph_t *g, const cudaGraphNode_t **nodes, const cudaGraphEdgeData **data, size_t *count, GRADER_AT) { if (data) *data = nullptr; return cudaStreamGetCaptureInfo(s, status, id, g, nodes, count, at); }
+#define cudaStreamGetCaptureInfo_v2 cudaStreamGetCaptureInfo
+#define cudaStreamGetCaptureInfo_v3 cudaStreamGetCaptureInfo
+GRADER_IMPORT("cudaStreamUpdateCaptureDependencies") cudaError_t grader_cudaStreamUpdateCaptureDependencies(cudaStream_t stream, const cudaGraphNode_t *nodes, size_t count, unsigned flags, int line, const char *file);
+GRADER_CHECKED inline cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t s, cudaGraphNode_t *nodes, size_t count, unsigned flags = 0, GRADER_AT) { return grader_cudaStreamUpdateCaptureDependencies(s, nodes, count, flags, at.line, at.file); }
+GRADER_CHECKED inline cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t s, cudaGraphNode_t *nodes, const cudaGraphEdgeData *, size_t count, unsigned flags = 0, GRADER_AT) { return grader_cudaStreamUpdateCaptureDependencies(s, nodes, count, flags, at.line, at.file); }
+#undef GRADER_AT

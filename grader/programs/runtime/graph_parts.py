@@ -1,0 +1,250 @@
+"""CUDA graphs added to and taken apart: captures into one, conditional nodes, which nodes there are, what they do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+
+from grader.programs.runtime import arrays, conditions, copies, streams
+from grader.programs.runtime.graphs import (
+    CHILD,
+    HOST,
+    MEMCPY,
+    MEMSET,
+    add_node,
+    begin_capture,
+    child_work,
+    graph_of,
+    handle_of,
+    host_work,
+    in_order,
+    memset_work,
+    nodes_before,
+    ordered,
+)
+from grader.programs.runtime.ordering import Capture, Graph, Node, Place, Work, add
+from grader.programs.runtime.state import CudaError, Handlers, State
+
+_WAIT_EVENT, _RECORD_EVENT, _CONDITIONAL = 6, 7, 13
+_ADD, _SET = range(2)
+"""`cudaStreamUpdateCaptureDependenciesFlags`."""
+
+
+def capture_to_graph(state: State, place: Place, stream: int, graph: int, after: int, count: int, mode: int) -> None:
+    """Capture into a graph that there is, after these nodes of it."""
+    owner, last = graph_of(state, graph), nodes_before(state, graph, after, count)
+    begin_capture(state, place, stream, mode)
+    state.graphs.captures[stream] = Capture(owner, stream, last)
+
+
+def capture_info(
+    state: State, place: Place, stream: int, status: int, number: int, graph: int, nodes: int, room: int, count: int
+) -> None:
+    """Write whether a stream captures, into which graph, and which nodes the next one comes after, `room` of them."""
+    state.stream(stream)
+    held = state.graphs.captures.get(stream)
+    state.guest.pack("i", status, int(held is not None))
+    if held is None:
+        return
+    handle = handle_of(state, held.graph)
+    for address in (number, graph):
+        if address:
+            state.guest.pack("Q", address, handle)
+    _list(state, sorted(held.last)[:room], nodes)
+    state.guest.pack("Q", count, len(held.last))
+
+
+def update_dependencies(state: State, place: Place, stream: int, nodes: int, count: int, flags: int) -> None:
+    """Say which nodes the next one that is captured comes after."""
+    held = state.graphs.captures.get(stream)
+    if held is None or flags not in (_ADD, _SET):
+        raise CudaError(1)
+    named = nodes_before(state, handle_of(state, held.graph), nodes, count)
+    held.last = named if flags == _SET else held.last | named
+
+
+def create_condition(state: State, place: Place, handle: int, graph: int, default: int, flags: int) -> None:
+    state.guest.pack("Q", handle, conditions.create(state, place, graph_of(state, graph), default, flags))
+
+
+def add_conditional(
+    state: State,
+    place: Place,
+    node: int,
+    graph: int,
+    after: int,
+    count: int,
+    condition: int,
+    kind: int,
+    size: int,
+    bodies: int,
+) -> None:
+    """Add a node that runs bodies, new graphs whose handles are written, as a condition says."""
+    owner, before = graph_of(state, graph), nodes_before(state, graph, after, count)
+    most = {conditions.IF: 2, conditions.WHILE: 1, conditions.SWITCH: conditions.MAX_BODIES}.get(kind, 0)
+    if not 1 <= size <= most or not any(condition in known.conditions for known in state.graphs.graphs.values()):
+        raise CudaError(1)
+    graphs = [Graph() for _ in range(size)]
+    _list(state, [handle_of(state, body) for body in graphs], bodies)
+
+    def work_of() -> Work:
+        works = [in_order(state, ordered(state, body)) for body in graphs]
+        return conditions.conditional(state, condition, kind, works)
+
+    handle = state.handle()
+    add(handle, owner, Node(lambda _stream: 0, _CONDITIONAL, before, work_of))
+    state.guest.pack("Q", node, handle)
+
+
+def _adds_event(call: Callable[[State, Place, int, int], None], kind: int) -> Callable[..., None]:
+    """A handler that adds a node which does something with an event.  call: is handed the event and the stream."""
+
+    def add_event(state: State, place: Place, node: int, graph: int, after: int, count: int, event: int) -> None:
+        if event not in state.events:
+            raise CudaError(1)
+        add_node(state, node, graph, after, count, lambda stream: call(state, place, event, stream), kind)
+
+    return add_event
+
+
+def _wait(state: State, place: Place, event: int, stream: int) -> None:
+    streams.stream_wait_event(state, place, stream, event, 0)
+
+
+def _list(state: State, handles: Sequence[int], nodes: int) -> None:
+    state.guest.pack(f"{len(handles)}Q", nodes, *handles)
+
+
+def _write(state: State, nodes: int, count: int, handles: Sequence[int], also: tuple[int, Sequence[int]]) -> None:
+    """Write handles where there is room for them, and those beside each, and how many there are."""
+    if nodes:
+        (room,) = state.guest.unpack("Q", count)
+        _list(state, handles[:room], nodes)
+        if also[0]:
+            _list(state, also[1][:room], also[0])
+        handles = handles[:room]
+    state.guest.pack("Q", count, len(handles))
+
+
+def get_nodes(state: State, place: Place, graph: int, nodes: int, count: int) -> None:
+    _write(state, nodes, count, list(graph_of(state, graph).nodes), (0, ()))
+
+
+def get_roots(state: State, place: Place, graph: int, nodes: int, count: int) -> None:
+    roots = [handle for handle, node in graph_of(state, graph).nodes.items() if not node.after]
+    _write(state, nodes, count, roots, (0, ()))
+
+
+def _edges(graph: Graph) -> list[tuple[int, int]]:
+    return [(before, handle) for handle, node in graph.nodes.items() for before in sorted(node.after)]
+
+
+def get_edges(state: State, place: Place, graph: int, first: int, then: int, count: int) -> None:
+    edges = _edges(graph_of(state, graph))
+    _write(state, first, count, [edge[0] for edge in edges], (then, [edge[1] for edge in edges]))
+
+
+def _owner(state: State, node: int) -> Graph:
+    owner = next((graph for graph in state.graphs.graphs.values() if node in graph.nodes), None)
+    if owner is None:
+        raise CudaError(1)
+    return owner
+
+
+def node_type(state: State, place: Place, node: int, kind: int) -> None:
+    state.guest.pack("i", kind, _owner(state, node).nodes[node].kind)
+
+
+def get_dependencies(state: State, place: Place, node: int, nodes: int, count: int) -> None:
+    _write(state, nodes, count, sorted(_owner(state, node).nodes[node].after), (0, ()))
+
+
+def get_dependents(state: State, place: Place, node: int, nodes: int, count: int) -> None:
+    _write(state, nodes, count, [then for first, then in _edges(_owner(state, node)) if first == node], (0, ()))
+
+
+def remove_dependencies(state: State, place: Place, graph: int, before: int, after: int, count: int) -> None:
+    owner = graph_of(state, graph)
+    if not 0 <= count <= len(owner.nodes) ** 2:
+        raise CudaError(1)
+    first, then = (state.guest.unpack(f"{count}Q", at) if count else () for at in (before, after))
+    pairs = list(zip(first, then, strict=True))
+    if not set(pairs) <= set(_edges(owner)):
+        raise CudaError(1)
+    for one, other in pairs:
+        _without(owner, other, {one})
+
+
+def _without(graph: Graph, handle: int, gone: Collection[int]) -> None:
+    graph.nodes[handle] = replace(graph.nodes[handle], after=graph.nodes[handle].after - frozenset(gone))
+
+
+def destroy_node(state: State, place: Place, node: int) -> None:
+    owner = _owner(state, node)
+    del owner.nodes[node]
+    for handle in owner.nodes:
+        _without(owner, handle, {node})
+
+
+def _replace(graph: Graph, node: int, run: Work, kind: int) -> None:
+    if node not in graph.nodes or graph.nodes[node].kind != kind:
+        raise CudaError(1)
+    graph.nodes[node] = replace(graph.nodes[node], run=run)
+
+
+def _sets(work_of: Callable[[State, Place, int], Work], kind: int) -> Callable[..., None]:
+    """A handler that gives a node of an executable graph other parameters."""
+
+    def set_node(state: State, place: Place, executable: int, node: int, parameters: int) -> None:
+        _replace(graph_of(state, executable), node, work_of(state, place, parameters), kind)
+
+    return set_node
+
+
+def _sets_in_graph(work_of: Callable[[State, Place, int], Work], kind: int) -> Callable[..., None]:
+    """A handler that gives a graph's node other parameters."""
+
+    def set_node(state: State, place: Place, node: int, parameters: int) -> None:
+        _replace(_owner(state, node), node, work_of(state, place, parameters), kind)
+
+    return set_node
+
+
+def set_memcpy(
+    state: State, place: Place, executable: int, node: int, to: int, source: int, size: int, kind: int
+) -> None:
+    """Give a node other memory to copy; executable: 0 for a node of the graph itself."""
+    if size < 0:
+        raise CudaError(1)
+
+    def run(stream: int) -> None:
+        copies.memcpy_async(state, place, to, source, size, kind, stream)
+
+    _replace(graph_of(state, executable) if executable else _owner(state, node), node, run, MEMCPY)
+
+
+HANDLERS: Handlers = {
+    "cudaStreamBeginCaptureToGraph": ("iiiii", capture_to_graph),
+    "cudaStreamGetCaptureInfo": ("iiiiiii", capture_info),
+    "cudaStreamUpdateCaptureDependencies": ("iiii", update_dependencies),
+    "cudaGraphConditionalHandleCreate": ("iiii", create_condition),
+    "cudaGraphAddConditionalNode": ("iiiiiiii", add_conditional),
+    "cudaGraphAddEventRecordNode": ("iiiii", _adds_event(streams.event_record, _RECORD_EVENT)),
+    "cudaGraphAddEventWaitNode": ("iiiii", _adds_event(_wait, _WAIT_EVENT)),
+    "cudaGraphGetNodes": ("iii", get_nodes),
+    "cudaGraphGetRootNodes": ("iii", get_roots),
+    "cudaGraphGetEdges": ("iiii", get_edges),
+    "cudaGraphNodeGetType": ("ii", node_type),
+    "cudaGraphNodeGetDependencies": ("iii", get_dependencies),
+    "cudaGraphNodeGetDependentNodes": ("iii", get_dependents),
+    "cudaGraphRemoveDependencies": ("iiii", remove_dependencies),
+    "cudaGraphDestroyNode": ("i", destroy_node),
+    "cudaGraphExecMemcpyNodeSetParams": ("iii", _sets(arrays.prepared_3d, MEMCPY)),
+    "cudaGraphExecMemsetNodeSetParams": ("iii", _sets(memset_work, MEMSET)),
+    "cudaGraphExecHostNodeSetParams": ("iii", _sets(host_work, HOST)),
+    "cudaGraphExecChildGraphNodeSetParams": ("iii", _sets(child_work, CHILD)),
+    "cudaGraphMemcpyNodeSetParams": ("ii", _sets_in_graph(arrays.prepared_3d, MEMCPY)),
+    "cudaGraphMemsetNodeSetParams": ("ii", _sets_in_graph(memset_work, MEMSET)),
+    "cudaGraphHostNodeSetParams": ("ii", _sets_in_graph(host_work, HOST)),
+    "cudaGraphExecMemcpyNodeSetParams1D": ("iiiiii", set_memcpy),
+}
