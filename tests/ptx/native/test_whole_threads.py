@@ -125,6 +125,15 @@ KERNELS: dict[str, tuple[str, list[Any]]] = {
             __syncthreads(); out[i] = s + gridDim.x * threadIdx.x + in[i % n]; }}""",
         [Bytes(4 * N), BITS, np.uint32(N - 100)],
     ),
+    "several places from one pointer, into one array and another": (
+        f"""__global__ void k(float* out, const float* a, const float* b) {{ __shared__ float s[1024]; {WHERE}
+            int t = threadIdx.x; const float* p = (i / 3 % 2 ? a : b) + min(i, {N} - 8);
+            float* q = s + 4 * t; q[0] = p[0] + p[2]; if (t % 5) q[1] = p[7]; q[2] = p[1] - p[3]; q[3] = p[4];
+            __syncthreads(); const float* r = s + 4 * (255 - t); float v = r[0] * r[2] + r[3];
+            if ((255 - t) % 5) v = v * r[0] + r[1] * r[2] - r[3]; out[4 * i] = v; out[4 * i + 2] = v + 1;
+            double2* d = (double2*)(out + 4 * {N}) + i; *d = make_double2(v, p[5]); }}""",
+        [Bytes(32 * N), FLOATS, FLOATS[::-1].copy()],
+    ),
     "arrays of a thread's own": (
         f"""__global__ void k(int* out, const unsigned* in) {{ {WHERE} int h[8]; for (int a = 0; a < 8; a++) h[a] = a;
             for (int a = 0; a < 20; a++) h[(in[i] >> a) & 7] += a; int s = 0; for (int a = 0; a < 8;
@@ -194,6 +203,15 @@ LAST = "blockIdx.x == gridDim.x - 1"
     [
         ("out[i + 64 * (blockIdx.x > 80)] = i;", "out_of_bounds"),
         ("__shared__ int s[256]; if (blockIdx.x < 80) s[threadIdx.x] = i; out[i] = s[threadIdx.x];", "uninitialized"),
+        (
+            f"int* p = out + (blockIdx.x < 80 ? 2 * i : i); if (blockIdx.x < 80 || i == {N - 1}) p[0] = p[1] = i;",
+            "out_of_bounds",
+        ),
+        (
+            "__shared__ int s[256]; int* p = s + threadIdx.x / 4 * 4, t = threadIdx.x % 4;"
+            " if (t != 2 || blockIdx.x < 80) s[threadIdx.x] = i; __syncthreads(); out[i] = p[0] + p[1] + p[2] + p[3];",
+            "uninitialized",
+        ),
         ("if (blockIdx.x < 80 || threadIdx.x < 100) __syncthreads(); else __syncthreads(); out[i] = i;", ""),
     ],
 )
