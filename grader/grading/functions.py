@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.errors import FileError, InternalError
-from grader.grading.reading import errors_of
+from grader.grading.reading import built_as_nvcc, errors_of
 from grader.lab.expected import Oracle
 from grader.lab.parameters import Signature
 from grader.lab.records import Lab
@@ -159,8 +159,10 @@ def run_function(
         return by_variant, None
     if not IS_LINUX:
         return _each(by_variant, unobserved=msg("programs.not_on_this_system")), None
+    from grader.launching.programs import DeviceProgram
+
     programs = drawn_trials.programs
-    built = programs.get_text(submission.program(entry.file), []).result
+    built = built_as_nvcc(programs, DeviceProgram(submission, entry.file, ()))
     runs = runs_of(lab, oracle, drawn_trials.lab, drawn_trials.oracle)
     home = next(s for s in sources if s.file == entry.file)
     others = [source for source in sources if source.file != home.file]

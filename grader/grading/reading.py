@@ -22,7 +22,7 @@ from grader.submission.source import SourceText
 if TYPE_CHECKING:
     from grader.compiler.result import CompileResult
     from grader.grading.options import Warm
-    from grader.launching.programs import ProgramStore
+    from grader.launching.programs import DeviceProgram, ProgramStore
     from grader.programs.remembered import Stored
 
 
@@ -136,7 +136,7 @@ def compiled(lab: Lab, submission: Submission, programs: ProgramStore) -> dict[s
     from grader.launching.programs import handed_in
 
     of_host = _host_errors(submission)
-    built = {file: programs.get(program).result for file, program in handed_in(submission).items()}
+    built = {file: built_as_nvcc(programs, program) for file, program in handed_in(submission).items()}
     by_variant = {}
     for variant in lab.variants:
         binding = submission.bindings[variant.name]
@@ -262,6 +262,17 @@ def _unread(submission: Submission, missing: Missing, programs: ProgramStore) ->
     last = closing_line(source.text, line)
     errors = tuple(e for e in errors_of(programs.get_text({str(file): text}, []).result) if line <= e.line <= last)
     return Compilation("errors", errors) if errors else Compilation()
+
+
+def built_as_nvcc(programs: ProgramStore, program: DeviceProgram) -> CompileResult:
+    """What the compiler makes of a program, with what nvcc refuses besides."""
+    from grader.programs.host_functions import as_nvcc
+
+    return as_nvcc(
+        programs.get(program).result,
+        programs.texts(program),
+        lambda texts: programs.get_text(texts, program.expressions).result,
+    )
 
 
 def errors_of(result: CompileResult) -> tuple[Diagnostic, ...]:

@@ -49,8 +49,6 @@ def remark_msg(kind: str, line: int, count: int = 1) -> Message:
     match kind:
         case "bidi_control":
             return msg("remarks.bidi_control", line=line)
-        case "host_function_called":
-            return msg("remarks.host_function_called", line=line)
         case "unknown_lab":
             return msg("remarks.unknown_lab", line=line)
         case "block_contradicted":

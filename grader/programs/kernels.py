@@ -19,6 +19,7 @@ from grader.compiler.headers import reads_beyond
 from grader.compiler.process import CompilerProcess
 from grader.compiler.result import CompileResult, for_oldest
 from grader.processes.limits import landlock_version
+from grader.programs.host_functions import as_nvcc
 from grader.programs.sandbox.process import Code, Wanted
 from grader.programs.sources import Program
 from grader.programs.toolchain.advance import RUNTIME, device_half, precompiled, thrust_folder
@@ -127,7 +128,9 @@ class DeviceCompiler:
         )
         sources = _with_short_floats(self._program.device[self._program.units[unit]])
         compile_for = partial(self.compiler.compile, sources, list(names), options=options)
-        return for_oldest(compile_for, architecture or self._nvrtc_architecture)
+        compiled_for, result = for_oldest(compile_for, architecture or self._nvrtc_architecture)
+        again = partial(self.compiler.compile, names=list(names), architecture=compiled_for, options=options)
+        return compiled_for, as_nvcc(result, sources, again)
 
     def _compile_whole(self) -> None:
         for number in range(len(self._program.units)):

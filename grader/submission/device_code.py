@@ -119,12 +119,10 @@ class DeviceCode:
 
     sources: text by file name, the file first, then local headers by the name they are included by.
     headers: these, by the same names.
-    remarks: message ids with a line, e.g. ("host_function_called", 12).
     missing_headers: includes of headers that lie neither beside the file nor in CUDA, with their lines.
     """
 
     sources: Mapping[str, str]
-    remarks: tuple[tuple[str, int], ...] = ()
     missing_headers: tuple[tuple[str, int], ...] = ()
     headers: Mapping[str, ParsedFile] = field(default_factory=dict)
 
@@ -185,7 +183,7 @@ def device_code(
             blanked.keep(blanked.mentioned(fresh))
     sources[parsed.file] = blanking.text()
     sources |= {name: b.text() for name, b in blankings.items()}
-    return DeviceCode(sources, blanking.remarks(), tuple(missing[:MAX_MISSING]), headers)
+    return DeviceCode(sources, tuple(missing[:MAX_MISSING]), headers)
 
 
 def _words(text: str) -> set[str]:
@@ -216,7 +214,6 @@ class _Blanking:
         self.kept: set[int] = set()
         self.words: set[str] = set()
         self.undeclared: set[str] | None = None
-        self.host_called: set[tuple[str, int]] = set()
         roots = [index for index, item in enumerate(parsed.items) if _is_root(item) or self.is_device_type(item)]
         self.keep(roots + self.mentioned(wanted))
         self.kept = {index for index in self.kept if not self.is_of_host(parsed.items[index])}
@@ -232,10 +229,6 @@ class _Blanking:
     def is_device_type(self, item: Item) -> bool:
         """Whether a type has methods of the device: a template of a kernel may be given it at its launch only."""
         return item.kind == "type" and item.active and b"__device__" in self.parsed.data[item.start : item.end]
-
-    def remarks(self) -> tuple[tuple[str, int], ...]:
-        """Functions without `__device__` that kernels call: nvcc refuses what is compiled here."""
-        return tuple(sorted(self.host_called, key=lambda remark: remark[1]))
 
     def keep(self, indices: list[int]) -> None:
         """Keep the items at `indices` and whatever they mention."""
@@ -296,11 +289,9 @@ class _Blanking:
             type_node = item.node.child_by_field_name("type")
             defines_type = type_node is not None and type_node.child_by_field_name("body") is not None
             return item.is_device or defines_type or bool(item.qualifiers & {"const", "constexpr"})
-        if item.kind == "function" and not item.is_device:
-            if item.name == "main" or _HOST_WORDS.search(self.span(item)) or self.is_special_host(item):
-                return False
-            if "constexpr" not in item.qualifiers:
-                self.host_called.add(("host_function_called", item.node.start_point.row + 1))
+        is_host = item.kind == "function" and not item.is_device
+        if is_host and (item.name == "main" or _HOST_WORDS.search(self.span(item)) or self.is_special_host(item)):
+            return False
         return item.kind in {"type", "function"} or (item.kind == "prototype" and not _is_kernel_prototype(item))
 
     def is_special_host(self, item: Item) -> bool:

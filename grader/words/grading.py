@@ -436,10 +436,6 @@ REMARKS: Texts = {
     ),
     "host_code": _host_code,
     "bidi_control": N_("Line {line}: an invisible character changes the order in which the line is displayed."),
-    "host_function_called": N_(
-        "Line {line}: device code calls this function, which lacks __device__: nvcc would reject that. "
-        "Here it was compiled for the device anyway."
-    ),
     "unknown_lab": N_("submission.yaml, line {line}: there is no lab of that name; these settings were not used."),
     "swapped_launch": N_(
         "Line {line}: by their names the block is handed in as the grid and the grid as the block; the grid comes "

@@ -408,6 +408,10 @@ COMPILER: Texts = {
     "std_for_host": N_("The C++ standard library is for host code: a kernel cannot use std::{name}."),
     "host_only": N_("{name} is for host code: a kernel cannot use it."),
     "nested_launch": N_("Kernels are launched from host code here, not from another kernel."),
+    "host_function": N_(
+        "{name} is called in device code, but line {line} defines it for the host alone: nvcc refuses this."
+    ),
+    "hint_host_function": N_("Write __device__ before the function in line {line}, or __host__ __device__ for both."),
     "host_variable": N_(
         "A kernel cannot use a variable of the host. Memory that is sized at the launch is declared as extern "
         "__shared__ float name[]; a constant as const or __constant__."

@@ -162,14 +162,6 @@ def test_a_host_variable_that_a_kernel_reads_is_blank_as_nvcc_refuses_it() -> No
     assert len(kept_lines("int n = 4;\n__global__ void k(int *a) { a[0] = n; }\n")) == 1
 
 
-def test_a_function_without_device_that_a_kernel_calls_is_remarked() -> None:
-    host = "\nint plain(int x) { return x; }\nint main() { return plain(1); }\n"
-    text = host + "__global__ void k(int *a) { a[0] = plain(2); }"
-    code = device_code(parsed(text), Path("nowhere"), read)
-    assert code.remarks == (("host_function_called", 2),)
-    assert device_code(parsed(text.replace("plain(2)", "2")), Path("nowhere"), read).remarks == ()
-
-
 def test_methods_for_the_host_only_are_blank() -> None:
     text = """struct Grid {
     int w;

@@ -297,7 +297,6 @@ def _bind(
         remarks=(
             *(("unknown_lab", line) for line in submitted.unknown_labs),
             *(r for source in sources for r in source.remarks),
-            *(r for c in read.codes for r in c.remarks),
             *_contradictions(bindings, settings),
             *dict.fromkeys(("swapped_launch", site.line) for site in launches if site.seems_swapped),
         ),
