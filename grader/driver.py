@@ -44,8 +44,7 @@ def call(name: str, *arguments: Any) -> Any:
     ------
     DriverError : it failed.
     """
-    function = _functions.get(name) or _function(name)
-    answer = function(*arguments)
+    answer = function(name)(*arguments)
     status = answer[0]
     if int(status) != 0:
         raise DriverError(name, int(status), status.name)
@@ -53,14 +52,16 @@ def call(name: str, *arguments: Any) -> Any:
 
 
 _functions: dict[str, Any] = {}
-"""By name: a launch is one of thousands."""
 
 
-def _function(name: str) -> Any:
-    from cuda.bindings import driver
+def function(name: str) -> Any:
+    """A function of the driver API itself, whose answer begins with the status: a launch is one of thousands."""
+    known = _functions.get(name)
+    if known is None:
+        from cuda.bindings import driver
 
-    _functions[name] = getattr(driver, name)
-    return _functions[name]
+        known = _functions[name] = getattr(driver, name)
+    return known
 
 
 def attribute(device: Any, name: str) -> int:
@@ -86,27 +87,32 @@ class Parameters:
     """Kernel parameters in the form that the driver takes: an array of pointers to values, which lie in storage of its
     own.  The driver has read them when a launch returns, so that the next launch may be handed the same storage.
 
-    sizes: bytes of each.
+    sizes: bytes of each.  starts: where each lies in what `put_whole` is handed.
     """
 
-    def __init__(self, sizes: Sequence[int]) -> None:
+    def __init__(self, sizes: Sequence[int], starts: Sequence[int] | None = None) -> None:
         # Each where anything may lie.
         padded = [-(-size // 16) * 16 for size in sizes]
+        starts = starts or [0, *accumulate(padded)][: len(sizes)]
         self._layout = struct.Struct(
             "".join(f"{size}s{room - size}x" for size, room in zip(sizes, padded, strict=True))
         )
-        self._storage = (ctypes.c_char * (sum(padded) + 16))()
-        start = ctypes.addressof(self._storage)
-        base = -(-start // 16) * 16
-        self._offset = base - start
-        places = accumulate(padded, initial=base)
-        self._pointers = (ctypes.c_void_p * (len(padded) + 1))(*places)
+        length = max((start + size for start, size in zip(starts, sizes, strict=True)), default=0)
+        self._storage = (ctypes.c_char * (max(length, self._layout.size) + 16))()
+        base = -(-ctypes.addressof(self._storage) // 16) * 16
+        self._offset = base - ctypes.addressof(self._storage)
+        self._whole = memoryview(self._storage).cast("B")[self._offset : self._offset + length]
+        self._pointers = (ctypes.c_void_p * (len(sizes) + 1))(*[base + start for start in starts])
         self.address = ctypes.addressof(self._pointers)
         """Of the array of pointers; valid as long as this object lives."""
 
     def put(self, values: Sequence[bytes]) -> None:
         """Have the values for the next launch, each as long as was said."""
         self._layout.pack_into(self._storage, self._offset, *values)
+
+    def put_whole(self, values: bytes) -> None:
+        """The same, with each value where it starts, up to the end of the last."""
+        self._whole[:] = values
 
 
 def parameters(values: Sequence[bytes | int]) -> Parameters:

@@ -11,9 +11,9 @@ import ctypes
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, MutableMapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
 
 import msgspec
 
@@ -22,7 +22,7 @@ from grader.devices import SHARED_BYTES
 from grader.driver import DriverError
 from grader.programs.card_memory import CardAllocation, CardMemory, Queues, words_at
 from grader.programs.card_times import CardTimes
-from grader.programs.device import Asked, Device, LateEnd, Outcome, Unsupported, parts_of
+from grader.programs.device import Asked, Device, LateEnd, Outcome, Prepared, Unsupported, parts_of
 from grader.programs.device_linking import own_name
 from grader.programs.device_memory import Allocation, Bytes
 from grader.programs.records import CallTimes, DeviceCall
@@ -30,6 +30,7 @@ from grader.programs.runtime.devices import Model, model_of, numbers
 from grader.programs.runtime.ordering import Event, Stream
 from grader.programs.sandbox.guest import Meter
 from grader.programs.sandbox.process import CardInfo
+from grader.submission.kernels.records import SeenLaunch
 
 MAX_PRINTED_BYTES = 64 << 20
 """Of the file that device code prints to."""
@@ -98,6 +99,16 @@ class _Queued(msgspec.Struct, frozen=True):
 
 
 @dataclass(slots=True)
+class _Queue:
+    """A stream of the driver's.  slot: of the mark that it writes.  launches: that nobody has waited for."""
+
+    handle: Any
+    blocking: bool
+    slot: int
+    launches: list[_Queued] = field(default_factory=list)
+
+
+@dataclass(slots=True)
 class _Entry:
     """A kernel as the driver has it; shared_allowed: the most dynamic shared memory that it was allowed so far."""
 
@@ -108,6 +119,41 @@ class _Entry:
 
 
 _RAN = Outcome("ran")
+
+
+class _Made:
+    """A launch as the driver takes it, to be made once or again and again: nothing is worked out anew then."""
+
+    def __init__(self, card: Card, asked: Asked, entry: _Entry, queue: _Queue, parameters: driver.Parameters) -> None:
+        self._card = card
+        self._queue = queue
+        self._parameters = parameters
+        self._name = "cuLaunchCooperativeKernel" if asked.cooperative else "cuLaunchKernel"
+        self._launch = driver.function(self._name)
+        shape = (entry.function, *asked.grid, *asked.block, asked.shared_bytes, queue.handle, parameters.address)
+        self._shape = shape if asked.cooperative else (*shape, 0)
+
+    def again(self, arguments: bytes, record: SeenLaunch | None, on_end: Callable[[Outcome], object]) -> Outcome | None:
+        self._parameters.put_whole(arguments)
+        return self.make(record, on_end)
+
+    def make(self, record: SeenLaunch | None, on_end: Callable[[Outcome], object]) -> Outcome | None:
+        """Queue it with the arguments that are set; return what became of it where it was refused."""
+        card = self._card
+        if card.end is not None:
+            raise card.end
+        handle = self._queue.handle
+        try:
+            span = card.times.begun(handle, is_work=True, record=record, step=card.next_step())
+            status = self._launch(*self._shape)[0]
+            if status:
+                card.failed(self._name, status)
+            if span is not None:
+                card.times.ended(handle, span)
+        except DriverError as error:
+            return Outcome("refused", code=error.code)
+        card.queued(self._queue, on_end)
+        return None
 
 
 class _NoTextures(MutableMapping[int, Any]):
@@ -147,17 +193,15 @@ class Card(Device, Queues):
         self._assembled: dict[str, Any] = {}
         """By PTX, what the driver has made of it: files that are linked are one module."""
         self._entries: dict[tuple[int, str], _Entry] = {}
-        self._streams: dict[int, Any] = {1: 0}
-        self._blocking: dict[int, bool] = {1: True}
-        self._slots: dict[int, int] = {1: 0}
-        """By stream, the mark that it writes."""
-        self._queued: dict[int, list[_Queued]] = {}
+        self._queues: dict[int, _Queue] = {1: _Queue(cuda.CUstream(0), blocking=True, slot=0)}
+        """By stream."""
         self._numbers = 0
-        self._times = CardTimes(self)
+        self._write = driver.function("cuStreamWriteValue32")
+        self.times = CardTimes(self)
         self._events: list[Any] = []
         """The program's own."""
         self._prints = False
-        self._end: LateEnd | None = None
+        self.end: LateEnd | None = None
         self._variables: dict[int, Allocation] = {}
         self._marks_at = int(driver.call("cuMemHostAlloc", 4 * MARKS, 1))
         self._marks = words_at(self._marks_at, MARKS)
@@ -171,8 +215,8 @@ class Card(Device, Queues):
     # -- calls of the driver -----------------------------------------------------------------
 
     def called(self, name: str, *arguments: Any) -> Any:
-        if self._end is not None:
-            raise self._end
+        if self.end is not None:
+            raise self.end
         try:
             return driver.call(name, *arguments)
         except DriverError as error:
@@ -180,54 +224,62 @@ class Card(Device, Queues):
                 raise self._lost(error) from error
             raise
 
+    def failed(self, name: str, status: Any) -> NoReturn:
+        """Raise what a call's status is, as `called` does."""
+        error = DriverError(name, int(status), status.name)
+        raise self._lost(error) if error.sticky else error
+
     def _lost(self, error: DriverError) -> LateEnd | DriverError:
         """Return the end of the launch that lost the context: the first whose mark has not come, else `error`."""
         late = [
-            next((one for one in queued if one.number > self._marks[self._slots[stream]]), None)
-            for stream, queued in self._queued.items()
+            next((one for one in queue.launches if one.number > self._marks[queue.slot]), None)
+            for queue in self._queues.values()
         ]
         first = min((one for one in late if one is not None), key=lambda one: one.number, default=None)
         if first is None:
             return error
-        self._end = LateEnd(first.on_end, Outcome("fault", code=error.code))
-        return self._end
+        self.end = LateEnd(first.on_end, Outcome("fault", code=error.code))
+        return self.end
 
     def handle(self, stream: Stream) -> Any:
-        if stream.number not in self._streams:
-            self._streams[stream.number] = self.called("cuStreamCreate", 0 if stream.blocking else 1)
-            self._blocking[stream.number] = stream.blocking
-            self._slots[stream.number] = len(self._slots) % MARKS
-        return self._streams[stream.number]
+        return self._queue_of(stream).handle
+
+    def _queue_of(self, stream: Stream) -> _Queue:
+        queue = self._queues.get(stream.number)
+        if queue is None:
+            handle = self.called("cuStreamCreate", 0 if stream.blocking else 1)
+            queue = self._queues[stream.number] = _Queue(handle, stream.blocking, len(self._queues) % MARKS)
+        return queue
 
     def settle(self, stream: Stream | None = None) -> None:
         number = 0 if stream is None else stream.number
-        wanted = list(self._streams)
+        wanted = list(self._queues)
         if number > 1:
-            wanted = [number, *([1] if self._blocking.get(number) else [])]
+            wanted = [number, *([1] if number in self._queues and self._queues[number].blocking else [])]
         elif number == 1:
-            wanted = [one for one in self._streams if self._blocking[one]]
+            wanted = [one for one, queue in self._queues.items() if queue.blocking]
         self.wait(wanted)
 
     def timed(self, stream: Any, *, is_work: bool) -> contextlib.AbstractContextManager[object]:
-        return self._times.around(stream, is_work=is_work, step=self._next_step())
+        return self.times.around(stream, is_work=is_work, step=self.next_step())
 
-    def _next_step(self) -> DeviceCall | None:
+    def next_step(self) -> DeviceCall | None:
         step, self.step = self.step, None
         return step
 
     def close(self) -> bool:
         """Give back all that the run took, so that another finds nothing of it; False where the context is lost."""
-        if self._end is not None:
+        if self.end is not None:
             return False
         try:
             self.settle()
-            self._times.close()
+            self.times.close()
             self.memory.close()
             for event in self._events:
                 self.called("cuEventDestroy", event)
-            for handle in self._streams.values():
-                if handle:
-                    self.called("cuStreamDestroy", handle)
+            for number, queue in self._queues.items():
+                if number != 1:
+                    self.called("cuStreamDestroy", queue.handle)
             for module in dict.fromkeys(self._binaries.values()):
                 self.called("cuModuleUnload", module)
             self.called("cuMemFreeHost", self._marks_at)
@@ -292,9 +344,8 @@ class Card(Device, Queues):
 
     def run(self, asked: Asked) -> Outcome:
         entry = self._entry_of(asked)
-        handle = self.handle(asked.stream)
+        queue = self._queue_of(asked.stream)
         self.memory.hand_over(asked.arguments, asked.stream)
-        number = asked.stream.number
         if asked.bounds.undoes_bytes:
             # Of a kernel that is not run nothing is left either.
             return _RAN
@@ -303,35 +354,39 @@ class Card(Device, Queues):
                 attribute = self._cuda.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
                 self.called("cuFuncSetAttribute", entry.function, attribute, asked.shared_bytes)
                 entry.shared_allowed = asked.shared_bytes
-            entry.parameters.put(asked.arguments)
-            shape = (*asked.grid, *asked.block, asked.shared_bytes, handle, entry.parameters.address)
-            span = self._times.begun(handle, is_work=True, record=asked.record, step=self._next_step())
-            if asked.cooperative:
-                self.called("cuLaunchCooperativeKernel", entry.function, *shape)
-            else:
-                self.called("cuLaunchKernel", entry.function, *shape, 0)
-            if span is not None:
-                self._times.ended(handle, span)
         except DriverError as error:
             return Outcome("refused", code=error.code)
-        self._numbers += 1
-        self._queued.setdefault(number, []).append(_Queued(self._numbers, asked.on_end))
-        self.called("cuStreamWriteValue32", handle, self._marks_at + 4 * self._slots[number], self._numbers, 0)
-        return _RAN
+        entry.parameters.put(asked.arguments)
+        return _Made(self, asked, entry, queue, entry.parameters).make(asked.record, asked.on_end) or _RAN
+
+    def prepared(self, asked: Asked, places: Sequence[tuple[int, int]]) -> Prepared | None:
+        if asked.cooperative or self.memory.has_twins:
+            return None
+        sizes = [end - start for start, end in places]
+        parameters = driver.Parameters(sizes, [start for start, _end in places])
+        return _Made(self, asked, self._entry_of(asked), self._queue_of(asked.stream), parameters)
+
+    def queued(self, queue: _Queue, on_end: Callable[[Outcome], object]) -> None:
+        """Note a launch, with a mark behind it."""
+        self._numbers = number = self._numbers + 1
+        queue.launches.append(_Queued(number, on_end))
+        status = self._write(queue.handle, self._marks_at + 4 * queue.slot, number, 0)[0]
+        if status:
+            self.failed("cuStreamWriteValue32", status)
 
     def wait(self, streams: Iterable[int]) -> None:
-        if self._end is not None:
-            raise self._end
-        waited = {number for number in streams if number in self._streams}
-        for number in waited:
-            self._until(self._cuda.cuStreamQuery, self._streams[number], number)
-        for number in waited:
-            self._queued.pop(number, None)
-            self._times.note(self._streams[number])
-        self.memory.take_back(waited)
+        if self.end is not None:
+            raise self.end
+        waited = {number: self._queues[number] for number in streams if number in self._queues}
+        for number, queue in waited.items():
+            self._until(self._cuda.cuStreamQuery, queue.handle, number)
+        for queue in waited.values():
+            queue.launches.clear()
+            self.times.note(queue.handle)
+        self.memory.take_back(set(waited))
         if self._prints and waited:
             # Only calls that wait have the driver print.
-            self.called("cuStreamSynchronize", self._streams[min(waited)])
+            self.called("cuStreamSynchronize", waited[min(waited)].handle)
 
     def _until(self, query: Callable[[Any], tuple[Any]], handle: Any, number: int) -> None:
         """Ask until it is so.  Raises LateEnd."""
@@ -352,12 +407,12 @@ class Card(Device, Queues):
         """Return the end of the launch that hangs: the first whose mark has not come, else the last of the stream."""
         error = DriverError("wait", LAUNCH_TIMEOUT, "CUDA_ERROR_LAUNCH_TIMEOUT")
         end = self._lost(error)
-        queued = self._queued.get(number)
+        launches = self._queues[number].launches if number in self._queues else []
         if isinstance(end, LateEnd):
-            self._end = LateEnd(end.on_end, msgspec.structs.replace(end.outcome, status="hangs"))
-        elif queued:
-            self._end = LateEnd(queued[-1].on_end, Outcome("hangs", code=LAUNCH_TIMEOUT))
-        return self._end or error
+            self.end = LateEnd(end.on_end, msgspec.structs.replace(end.outcome, status="hangs"))
+        elif launches:
+            self.end = LateEnd(launches[-1].on_end, Outcome("hangs", code=LAUNCH_TIMEOUT))
+        return self.end or error
 
     def printed(self) -> bytes:
         if not self._prints:
@@ -374,8 +429,8 @@ class Card(Device, Queues):
     # -- streams, events and time ------------------------------------------------------------
 
     def wait_for_event(self, event: Event) -> None:
-        if self._end is not None:
-            raise self._end
+        if self.end is not None:
+            raise self.end
         if event.handle is not None:
             self._until(self._cuda.cuEventQuery, event.handle, 0)
             if self._prints:
@@ -384,7 +439,8 @@ class Card(Device, Queues):
 
     def _note_ended(self) -> None:
         """Treat every stream that has nothing left as waited for."""
-        idle = {number for number, handle in self._streams.items() if int(self._cuda.cuStreamQuery(handle)[0]) == 0}
+        query = self._cuda.cuStreamQuery
+        idle = {number for number, queue in self._queues.items() if int(query(queue.handle)[0]) == 0}
         if idle:
             self.wait(idle)
 
@@ -399,8 +455,8 @@ class Card(Device, Queues):
         self.called("cuEventRecord", event.handle, self.handle(stream))
 
     def has_done(self, what: Stream | Event, now_ns: int) -> bool:
-        if self._end is not None:
-            raise self._end
+        if self.end is not None:
+            raise self.end
         if isinstance(what, Stream):
             status = self._cuda.cuStreamQuery(self.handle(what))[0]
         elif what.handle is not None:
@@ -417,10 +473,10 @@ class Card(Device, Queues):
         return float(self.called("cuEventElapsedTime", first.handle, last.handle))
 
     def begin_timing(self) -> None:
-        self._times.begin()
+        self.times.begin()
 
     def end_timing(self) -> CallTimes | None:
-        return None if self._end is not None else self._times.end()
+        return None if self.end is not None else self.times.end()
 
     def now_ns(self, modelled_ns: int) -> int:
         return self._epoch_ns + time.monotonic_ns() - self._began_ns

@@ -12,7 +12,7 @@ import ctypes
 from bisect import bisect_right, insort
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +46,10 @@ class Queues(Protocol):
 
     def called(self, name: str, *arguments: Any) -> Any:
         """Call the driver.  Raises LateEnd where a launch has failed before; else as `driver.call`."""
+        ...
+
+    def failed(self, name: str, status: Any) -> NoReturn:
+        """Raise what the status of a call is, as `called` does."""
         ...
 
     def timed(self, stream: Any, *, is_work: bool) -> contextlib.AbstractContextManager[object]:
@@ -109,7 +113,7 @@ class CardMemory(Memory):
         self._queues = queues
         self._lent = lent
         self._bases: list[int] = []
-        self._twins_made = False
+        self.has_twins = False
         self._filling = driver.call("cuStreamCreate", 1)
 
     # -- what there is -----------------------------------------------------------------------
@@ -136,7 +140,7 @@ class CardMemory(Memory):
         base = self._registered(host, size) if kind in ("pinned", "registered") else 0
         allocation = CardAllocation(name, base or self._taken(size), size, kind, line, file, host, queues=self._queues)
         allocation.is_registered = bool(base)
-        self._twins_made |= not base
+        self.has_twins |= not base
         return self.keep(allocation)
 
     def _registered(self, host: int, size: int) -> int:
@@ -236,7 +240,7 @@ class CardMemory(Memory):
 
     def hand_over(self, arguments: Sequence[bytes], stream: Stream) -> None:
         """Before a launch: twins of managed memory among its arguments get what the host has written."""
-        if not self._twins_made:
+        if not self.has_twins:
             return
         twins = self._twins(arguments)
         if not all(twin.used_in for twin in twins):
@@ -258,7 +262,7 @@ class CardMemory(Memory):
 
     def take_back(self, streams: set[int]) -> None:
         """After the host has waited for streams: it gets what kernels have written into twins there."""
-        for allocation in self.live.values() if self._twins_made else ():
+        for allocation in self.live.values() if self.has_twins else ():
             if isinstance(allocation, CardAllocation) and allocation.used_in & streams:
                 allocation.used_in -= streams
                 if allocation.used_in:

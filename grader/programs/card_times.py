@@ -124,6 +124,7 @@ class CardTimes:
 
     def __init__(self, queues: Queues) -> None:
         self._queues = queues
+        self._event_record = driver.function("cuEventRecord")
         self._spare: list[Any] = []
         self._launches = 0
         self._open: dict[int, list[Span]] = {}
@@ -150,16 +151,21 @@ class CardTimes:
         span = Span(is_work, self._event(), self._event(), record if is_wanted else None, step, call is not None)
         if call is not None:
             call.pause(stream)
-        self._queues.called("cuEventRecord", span.first, stream)
+        self._record(span.first, stream)
         return span
 
     def ended(self, stream: Any, span: Span) -> None:
         """Record the event behind it."""
-        self._queues.called("cuEventRecord", span.last, stream)
+        self._record(span.last, stream)
         if self._call is not None:
             self._call.spans.append(span)
         if span.record is not None or span.step is not None:
             self._open.setdefault(int(stream), []).append(span)
+
+    def _record(self, event: Any, stream: Any) -> None:
+        status = self._event_record(event, stream)[0]
+        if status:
+            self._queues.failed("cuEventRecord", status)
 
     @contextlib.contextmanager
     def around(self, stream: Any, *, is_work: bool, step: DeviceCall | None = None) -> Iterator[None]:

@@ -8,7 +8,7 @@ import functools
 import math
 import re
 from collections.abc import Callable, Hashable, Iterable, MutableMapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -192,6 +192,17 @@ class Asked(msgspec.Struct, frozen=True):
     on_end: Callable[[Outcome], object] = lambda _outcome: None
 
 
+class Prepared(Protocol):
+    """A launch that a device makes again and again."""
+
+    def again(self, arguments: bytes, record: SeenLaunch | None, on_end: Callable[[Outcome], object]) -> Outcome | None:
+        """Make it with other arguments; return what became of it where that is not that it was queued.
+
+        arguments: all of them, each in its place.  record, on_end: as of `Asked`.
+        """
+        ...
+
+
 class Device:
     """A device with its memory, and what compilers have made of a program's files, by their numbers.
 
@@ -295,6 +306,14 @@ class Device:
     def run(self, asked: Asked) -> Outcome:
         """Run a kernel, or queue it."""
         raise NotImplementedError
+
+    def prepared(self, asked: Asked, places: Sequence[tuple[int, int]]) -> Prepared | None:
+        """Return what makes a launch again that was made, as long as no more is loaded or allocated; None where each is
+        run by itself.
+
+        places: where each of its arguments begins and ends in what it will be handed.
+        """
+        return None
 
     def again(self, unit: int, launch: Hashable, execute: Callable[[], Outcome]) -> Outcome:
         """Execute a launch, or do what it did before where all that decides that is the same as then.

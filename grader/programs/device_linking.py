@@ -20,6 +20,9 @@ _FILE = re.compile(r"^(\s*\.file\s+)(\d+)", re.M)
 _PLACE = re.compile(r"(\.loc\s+|\binlined_at\s+)(\d+)(?=\s+\d)")
 # Labels of names in a section of the file's own: of functions that calls were inlined of.
 _INFO = re.compile(r"\$L__info_string\d+")
+# What clang keeps by it is there anyway.  It holds addresses of kernels, which are declared for it: the assembler of a
+# driver does not take that.
+_KEPT = "__clang_gpu_used_external"
 # What clang puts behind names of what is `static`; where it uses that, it does so with and without.
 OF_FILE = re.compile(r"__(?:intern|static)__[0-9a-f]+(?![\w$])")
 _STATEMENT = re.compile(
@@ -42,6 +45,7 @@ class _Statement:
     name: str
     linkage: str
     is_function: bool
+    is_kernel: bool
     is_definition: bool
 
     @property
@@ -115,6 +119,8 @@ def linked_ptx(texts: Sequence[str]) -> str:
             is_defined_there = statement.linkage == "extern" and any(name in names for names in shared)
             if statement.linkage == "extern" and statement.name in definitions[number]:
                 continue
+            if statement.name == _KEPT or (statement.is_kernel and not statement.is_definition):
+                continue
             if statement.is_definition:
                 (functions if statement.is_function else variables).setdefault(name, text)
             elif statement.is_function:
@@ -164,11 +170,9 @@ def _statements(text: str) -> tuple[list[_Statement], str]:
             is_own = OF_FILE.search(statement[name.start("name") : name.end("name")])
             linkage = "" if is_own else (match["linkage"] or "").strip(". \t\n")
             is_definition = has_body if is_function else linkage != "extern"
-            statements.append(
-                _Statement(
-                    OF_FILE.sub("", statement), OF_FILE.sub("", name["name"]), linkage, is_function, is_definition
-                )
-            )
+            text_of_all, name_of_all = OF_FILE.sub("", statement), OF_FILE.sub("", name["name"])
+            kinds = is_function, match["what"] == "entry", is_definition
+            statements.append(_Statement(text_of_all, name_of_all, linkage, *kinds))
         at = end
     return statements, "".join([*rest, text[at:]])
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from grader.cli.main import run
 from grader.files import data_root
 from grader.grading import pipeline
 from grader.grading.options import GradeOptions
@@ -70,3 +72,31 @@ def test_a_transposition_of_four_gibibytes() -> None:
             assert large.values["time"].value > 30 * middle.values["time"].value
         else:
             assert large.status == "impossible" and "memory" in large.reason
+
+
+SHORT_OF_MEMORY = r"""
+#include <cstdio>
+__global__ void set(int *a) { *a = 7; }
+int main() {
+    void *most = nullptr; int *managed;
+    size_t room, total, take;
+    cudaMemGetInfo(&room, &total);
+    for (take = total; cudaMalloc(&most, take) != cudaSuccess; take -= 256 << 20) cudaGetLastError();
+    printf("%d %d\n", take > total / 2, cudaMallocManaged(&managed, 1 << 30));
+    cudaFree(most);
+    printf("%d ", cudaMallocManaged(&managed, 64 << 20));
+    set<<<1, 1>>>(managed);
+    cudaDeviceSynchronize();
+    printf("%d\n", *managed);
+    cudaFree(managed);
+}
+"""
+
+
+def test_managed_memory_that_the_device_has_no_room_for_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    (tmp_path / "main.cu").write_text(SHORT_OF_MEMORY, "utf-8")
+    run(["run", str(tmp_path / "main.cu"), "--backend", "gpu", "--json"])
+    assert json.loads(capfd.readouterr().out)["stdout"] == "1 2\n0 7\n"

@@ -115,8 +115,69 @@ def test_a_fault_among_queued_launches_is_told_at_its_launch(tmp_path: Path, cap
     assert "stray" in message
 
 
-def test_device_code_of_several_files_is_linked(capfd: pytest.CaptureFixture[str]) -> None:
-    folder = next(folder for folder in PROGRAMS if folder.name == "linked_device_code")
+AGAIN = r"""
+#include <cstdio>
+#include <utility>
+struct Two { float *a; int n; };
+__global__ void step(const float *from, float *to, int n, float by) {
+    int i = threadIdx.x;
+    if (i < n) to[i] = from[i] + by;
+}
+__global__ void whole(Two two) { if (threadIdx.x < two.n) two.a[threadIdx.x] *= 2; }
+__global__ void nothing(float *) {}
+int main() {
+    const int n = 32;
+    float *a, *b, h[n] = {};
+    cudaMalloc(&a, n * sizeof(float)); cudaMalloc(&b, n * sizeof(float));
+    cudaMemcpy(a, h, sizeof h, cudaMemcpyHostToDevice);
+    for (int i = 0; i < 8; i++) { step<<<1, n>>>(a, b, n, i * 0.5f); std::swap(a, b); }
+    for (int i = 0; i < 4; i++) {
+        whole<<<1, n>>>(Two{a, n});
+        nothing<<<1, 32>>>(nullptr);
+        nothing<<<1, 32>>>(b + i % 2);
+    }
+    for (int i = 0; i < 4; i++) {
+        cudaMemcpy(b, h, sizeof h, cudaMemcpyHostToDevice);
+        step<<<1, n>>>(a, b, n, i);
+        step<<<1, n>>>(b, a, n, 1);
+    }
+    cudaStream_t s[2];
+    for (auto &one : s) cudaStreamCreate(&one);
+    for (int i = 0; i < 6; i++) {
+        step<<<1, n, 0, s[i % 2]>>>(a, i % 2 ? a : b, n, 1);
+        cudaStreamSynchronize(s[i % 2]);
+    }
+    cudaFree(b);
+    cudaMalloc(&b, 2 * n * sizeof(float));
+    for (int i = 0; i < 6; i++) step<<<1 + i / 3, n>>>(a, b, n, i);
+    for (int i = 0; i < 3; i++) step<<<1, 4096>>>(a, b, n, 1);
+    printf("%d ", cudaGetLastError() != cudaSuccess);
+    for (int i = 0; i < 3000; i++) step<<<1, n>>>(b, b, n, i % 2);
+    cudaMemcpy(h, b, sizeof h, cudaMemcpyDeviceToHost);
+    printf("%g\n", h[3]);
+    cudaFree(a); cudaFree(b);
+}
+"""
+
+
+def test_launches_of_a_loop_are_what_they_are_on_the_emulator(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "main.cu").write_text(AGAIN, "utf-8")
+    records = []
+    for backend in ("gpu", "emulator"):
+        run(["run", str(tmp_path / "main.cu"), "--backend", backend, "--json"])
+        records.append(json.loads(capfd.readouterr().out))
+    own = {"microseconds", "thread_instructions", "watched_blocks", "hazards", "counters"}
+    on_gpu, emulated = ([{k: v for k, v in x.items() if k not in own} for x in r["launches"]] for r in records)
+    assert on_gpu == emulated and len(on_gpu) == 2000
+    assert records[0]["stdout"] == records[1]["stdout"] == "1 1742\n"
+    assert all(launch["microseconds"] > 0 for launch in records[0]["launches"] if launch["status"] == "ran")
+
+
+@pytest.mark.parametrize("name", ["linked_device_code", "linked_lambda"])
+def test_device_code_of_several_files_is_linked(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    folder = next(folder for folder in PROGRAMS if folder.name == name)
     expected = expected_of(folder)
     files = [str(path) for path in files_of(folder, expected)]
     assert run(["run", *files, "--backend", "gpu", "--json"]) == expected["exit"]

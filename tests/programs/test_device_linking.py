@@ -130,3 +130,12 @@ def test_what_two_files_define_is_an_error() -> None:
 def test_what_no_file_defines_stays_open() -> None:
     text = linked_ptx([HEADER + DECLARED + kernel("k", CALL), HEADER + DECLARED + kernel("m", CALL)])
     assert text.count(".extern .func") == 1
+
+
+def test_what_clang_only_keeps_is_left_out() -> None:
+    kept = ".global .align 8 .u64 __clang_gpu_used_external[2] = {generic(factor), k};\n"
+    declared = ".weak .entry k(\n\t.param .u64 k_param_0\n)\n;\n.extern .const .align 4 .u32 factor;\n"
+    text = linked_ptx(
+        [declared + kept + kernel("k", "\tmov.u32 %r1, 1;\n", ".weak "), ".visible .const .u32 factor;\n"]
+    )
+    assert "__clang" not in text and text.count(".entry k(") == text.count("factor;") == 1

@@ -70,20 +70,19 @@ def is_number(type_text: str) -> bool:
 
 
 @lru_cache(maxsize=1000)
+def number_layout(type_text: str) -> struct.Struct | None:
+    """How a number of this type is read; None of what is none."""
+    layout = _FORMATS.get(type_text.removesuffix(" const"))
+    return struct.Struct("<" + layout) if layout else None
+
+
+@lru_cache(maxsize=1000)
 def _parameters(types: tuple[str, ...], names: tuple[str, ...]) -> tuple[_Parameter, ...]:
     parameters = []
     for name, type_text in zip(names, types, strict=True):
-        layout = _FORMATS.get(type_text.removesuffix(" const"))
         argument = SeenArgument(name, type_text)
-        parameters.append(
-            _Parameter(
-                name,
-                type_text,
-                struct.Struct("<" + layout) if layout else None,
-                argument.is_pointer,
-                argument.may_be_written,
-            )
-        )
+        layout = number_layout(type_text)
+        parameters.append(_Parameter(name, type_text, layout, argument.is_pointer, argument.may_be_written))
     return tuple(parameters)
 
 

@@ -24,22 +24,21 @@ from grader.programs.runtime.arguments import (
     translated,
 )
 from grader.programs.runtime.devices import name_of
+from grader.programs.runtime.launch_plans import CONFIGURED, Repeatable, remember
 from grader.programs.runtime.ordering import KERNEL, NOWHERE, Pending, Place, Stream, Text, Work
 from grader.programs.runtime.outcomes import Configured, failed, judge, of_null, place_in, refusal, sizes_text
 from grader.programs.runtime.registration import entry_of
-from grader.programs.runtime.silent import after_kernel, before_kernel, check_counts, launched, note_arrays
+from grader.programs.runtime.silent import after_kernel, before_kernel, check_counts, note_arrays, step_of, took_step
 from grader.programs.runtime.state import CudaError, Handlers, Kernel, State
 from grader.submission.kernels.records import SeenLaunch
 
 OBSERVED_REPEATS = 3
 MAX_ARGUMENTS = 512
-_CONFIGURED = struct.Struct("<6Iqq")
-"""Grid, block, dynamic shared memory and stream of a launch, as the program's code keeps them."""
 
 
 @lru_cache(maxsize=1000)
 def _configured(raw: bytes, place: Place) -> Configured:
-    *numbers, shared_bytes, stream = _CONFIGURED.unpack(raw)
+    *numbers, shared_bytes, stream = CONFIGURED.unpack(raw)
     x, y, z, block_x, block_y, block_z = numbers
     return Configured((x, y, z), (block_x, block_y, block_z), shared_bytes, stream, place)
 
@@ -49,7 +48,7 @@ def _argument_places(raw: bytes) -> tuple[list[tuple[int, int]], int]:
     """Return where each argument begins and ends, and where the last of them does."""
     packed = struct.unpack(f"<{len(raw) // 4}I", raw)
     places = [(number & 0xFFFF, (number & 0xFFFF) + (number >> 16)) for number in packed]
-    return places, max(end for _start, end in places)
+    return places, max((end for _start, end in places), default=0)
 
 
 def launch(state: State, place: Place, function: int, configured: int, sizes: int, count: int, data: int) -> int:
@@ -60,13 +59,12 @@ def launch(state: State, place: Place, function: int, configured: int, sizes: in
             raise CudaError(98)
         if not 0 <= count <= MAX_ARGUMENTS:
             raise CudaError(1)
-        asked = _configured(state.guest.read(configured, _CONFIGURED.size), place)
-        raw: list[bytes] = []
-        if count:
-            places, length = _argument_places(state.guest.read(sizes, 4 * count))
-            whole = state.guest.read(data, length)
-            raw = [whole[start:end] for start, end in places]
-        return _launch(state, kernel, asked, raw)
+        shape = state.guest.read(configured, CONFIGURED.size)
+        places, length = _argument_places(state.guest.read(sizes, 4 * count) if count else b"")
+        whole = state.guest.read(data, length) if length else b""
+        raw = [whole[start:end] for start, end in places]
+        repeatable = None if state.limits.looks else Repeatable((function, count, shape, place), places, whole)
+        return _launch(state, kernel, _configured(shape, place), raw, repeatable)
     except CudaError as error:
         # Nobody has its value to look at.
         state.fail("launch", error.code, NOWHERE, error.finding)
@@ -157,7 +155,9 @@ def prepared(
     return partial(_launch_in, state, kernel, asked, values)
 
 
-def _launch(state: State, kernel: Kernel, asked: Configured, raw: list[bytes]) -> int:
+def _launch(
+    state: State, kernel: Kernel, asked: Configured, raw: list[bytes], repeatable: Repeatable | None = None
+) -> int:
     held = state.graphs.captures.get(asked.stream)
     if held is not None:
         state.graphs.append(state.handle(), held, partial(_launch_in, state, kernel, asked, raw), KERNEL)
@@ -204,7 +204,7 @@ def _launch(state: State, kernel: Kernel, asked: Configured, raw: list[bytes]) -
     ticket = state.begin(stream)
     state.ask("kernel", place, (stream, ticket), name=kernel.display)
     buffers = memory_of(state, record, raw)
-    launched(state, record, buffers)
+    took_step(state, step_of(record, buffers))
     if any(buffers):
         put_in_order(state, record, buffers, stream, ticket, place)
         for buffer in buffers:
@@ -242,7 +242,13 @@ def _launch(state: State, kernel: Kernel, asked: Configured, raw: list[bytes]) -
     if state.calls.is_underway:
         known = outcome.file == LIBRARY or state.sources.has(outcome.file)
         state.calls.launched(record, outcome.file if known else state.unit_names[kernel.unit], outcome)
-    return judge(state, kernel, record, outcome, place)
+    code = judge(state, kernel, record, outcome, place)
+    if repeatable is not None and not code and not asked.is_cooperative:
+        sizes = asked.grid, asked.block, asked.shared_bytes
+        limits = state.model.shared_opt_in, state.instructions_left, state.limits
+        made = Asked(kernel.unit, entry, *sizes, raw, *limits, stream)
+        remember(state, repeatable, kernel, made, record, buffers)
+    return code
 
 
 def _tell_unreachable(state: State, record: SeenLaunch, raw: list[bytes]) -> None:

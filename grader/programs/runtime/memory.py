@@ -116,8 +116,12 @@ def _shared(state: State, pointer: int, size: int, kind: str, place: Place) -> N
         raise CudaError(2)
     host = -(-block // mmap.PAGESIZE) * mmap.PAGESIZE if has_pages else block
     state.guest.view(host, size)[:] = 0
-    with memory_errors():
-        allocation = state.memory.share(name_at(state, place), size, kind, place.line, place.file, host)
+    try:
+        with memory_errors():
+            allocation = state.memory.share(name_at(state, place), size, kind, place.line, place.file, host)
+    except CudaError:
+        state.call_guest("grader_free", block)
+        raise
     state.host_memory[host] = allocation
     allocation.block = block if has_pages else 0
     state.allocated_bytes += size

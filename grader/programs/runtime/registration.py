@@ -173,6 +173,7 @@ def _load(state: State, units: Sequence[int], codes: Sequence[Code]) -> None:
         raise ProgramEnded(msg("programs.defined_twice", names=_as_written(state, error.names))) from None
     if nowhere := list(dict.fromkeys(_NOWHERE.findall(text))):
         raise ProgramEnded(msg("programs.undefined", names=_as_written(state, nowhere)))
+    state.plans.clear()
     try:
         ptx = _FILES.sub(lambda match: f'{match[1]}"{state.own_file(match[2])}"', text)
         for unit, code in zip(units, codes, strict=True):

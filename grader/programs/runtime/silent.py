@@ -197,12 +197,18 @@ def check_counts(state: State, record: SeenLaunch, allocations: Sequence[Allocat
         if (place, record.display) in state.counted:
             continue
         state.counted.add((place, record.display))
-        text = state.sources.texts.get(place.file, "")
-        sizes = [a[1] for a in _calls(state, place, ("cudaMalloc",)) if len(a) == 2 and allocation.name in a[0]]
-        if sizes and not any(_has_width(size, text) for size in sizes):
+        if may_lack_size(state, allocation):
             kernel, size = record.display, allocation.size
             message = msg("programs.count_of_bytes", array=allocation.name, bytes=size, kernel=kernel)
             state.tell("alloc_size", "warning", message, place)
+
+
+def may_lack_size(state: State, allocation: Allocation) -> bool:
+    """Whether the call that makes an array does not say how large an element is."""
+    place = Place(allocation.line, allocation.file)
+    text = state.sources.texts.get(place.file, "")
+    sizes = [a[1] for a in _calls(state, place, ("cudaMalloc",)) if len(a) == 2 and allocation.name in a[0]]
+    return bool(sizes) and not any(_has_width(size, text) for size in sizes)
 
 
 @lru_cache(maxsize=1000)
@@ -294,21 +300,32 @@ def read(state: State, allocation: Allocation | None, place: Place, into: Alloca
         state.flow.append((None, (allocation,), (into,) if into is not None and not into.host else ()))
 
 
-def launched(state: State, record: SeenLaunch, allocations: Sequence[Allocation | None]) -> None:
-    """Note a launch, with the allocation of each argument, None for a number or what is unknown."""
-    if len(state.flow) > MAX_STEPS:
-        return
+Step = tuple[SeenLaunch | None, tuple[Allocation, ...], tuple[Allocation, ...]]
+"""A launch or a copy: what it reads, what it writes (nothing where who reads that is known)."""
+
+
+def step_of(record: SeenLaunch, allocations: Sequence[Allocation | None]) -> Step:
+    """Return a launch as a step, with the allocation of each argument, None for a number or what is unknown."""
     pairs = [(a, x) for a, x in zip(allocations, record.arguments, strict=True) if x.value is None]
     reads = [allocation for allocation, _argument in pairs if allocation is not None]
     writes = [allocation for allocation, argument in pairs if allocation is not None and argument.may_be_written]
     # What goes where it cannot be followed, or where the host reads without a call, counts as read.
     is_open = not writes or any(allocation.host for allocation in writes)
     is_open = is_open or any(a is None or argument.type_text.count("*") > 1 for a, argument in pairs)
-    state.flow.append((record, tuple(reads), () if is_open else tuple(writes)))
+    return record, tuple(reads), () if is_open else tuple(writes)
+
+
+def took_step(state: State, step: Step) -> None:
+    """Note a launch."""
+    if len(state.flow) > MAX_STEPS:
+        return
+    state.flow.append(step)
+    record, reads, writes = step
     for allocation in reads:
         state.results.pop(id(allocation), None)
-    if not is_open:
-        state.results.update((id(allocation), Result(record.display)) for allocation in writes)
+    if record is not None:
+        for allocation in writes:
+            state.results[id(allocation)] = Result(record.display)
 
 
 def tell_unread(state: State, code: int) -> None:

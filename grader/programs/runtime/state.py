@@ -178,6 +178,8 @@ class State:
         self.texts: dict[tuple[str, int], int] = {}
         self.libraries: dict[int, dict[str, Any]] = {}
         self.seen_launches: dict[tuple[Any, ...], int] = {}
+        self.plans: dict[tuple[Any, ...], Any] = {}
+        """Launches that can be made again: see `runtime.launch_plans`."""
         self.allowed: set[tuple[Any, ...]] = set()
         """Launches, by all that decides it, that the device does not refuse."""
         self.managed: list[tuple[int, str, int, int]] = []
@@ -215,29 +217,33 @@ class State:
             self.findings.append(finding)
         return finding
 
-    def ask(self, kind: str, place: Place, queued: tuple[Stream, int] | None = None, **more: Any) -> None:
+    def ask(
+        self,
+        kind: str,
+        place: Place,
+        queued: tuple[Stream, int] | None = None,
+        name: str = "",
+        size: int = 0,
+        *,
+        is_blocking: bool = False,
+        is_pageable: bool = False,
+    ) -> None:
         """Keep what the host asks of the device; queued: in a stream, with its ticket there; more: of `DeviceCall`."""
         self.gpu.step = None
-        stream, ticket = queued or (None, 0)
-        is_step = self.limits.keeps_steps and bool(ticket)
-        if len(self.asked) >= (MAX_ASKED if self.limits.counts_work else MAX_STEPS if is_step else 0):
+        limits = self.limits
+        is_step = limits.keeps_steps and queued is not None
+        if len(self.asked) >= (MAX_ASKED if limits.counts_work else MAX_STEPS if is_step else 0):
             return
+        stream, ticket = queued or (None, 0)
         after = dict(stream.clock) if stream is not None else {}
         number = stream.number if stream is not None else 0
         self.meter.walk(len(after))
-        self.asked.append(
-            DeviceCall(
-                kind,
-                more.pop("name", self.calling),
-                place.file,
-                place.line,
-                stream=number,
-                ticket=ticket,
-                after=after,
-                **more,
-            )
+        call = DeviceCall(
+            *(kind, name or self.calling, place.file, place.line, size, number, ticket, after, is_blocking, is_pageable)
         )
-        self.gpu.step = self.asked[-1] if is_step else None
+        self.asked.append(call)
+        if is_step:
+            self.gpu.step = call
 
     def undone(self) -> contextlib.AbstractContextManager[None]:
         """Large arrays are what they were before, in a run that undoes what is computed on the device."""
@@ -254,6 +260,7 @@ class State:
     def fail(self, call: str, code: int, place: Place, finding: ProgramFinding | None = None) -> Failure:
         """Record that a call failed, and set the error that the program can ask for."""
         self.last_error = code
+        self.plans.clear()
         if code in STICKY:
             self.sticky = code
         looked_at = (place.file, place.line) not in self.unused_results and call != "launch"
@@ -363,7 +370,6 @@ class State:
         join(stream.clock, self.host_clock)
         default = self.streams[0]
         if len(self.streams) == 1:
-            self.meter.walk(1 + len(stream.clock))
             stream.clock[stream.number] = stream.clock.get(stream.number, 0) + 1
             stream.ready_ns = max(self.now_ns, stream.ready_ns)
             return stream.clock[stream.number]

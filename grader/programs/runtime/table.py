@@ -13,6 +13,7 @@ from grader.programs.runtime import (
     copies,
     graph_parts,
     graphs,
+    launch_plans,
     launches,
     linking,
     memory,
@@ -98,6 +99,7 @@ def _quiet(state: State, function: Callable[..., int | None]) -> Callable[..., i
     nowhere = Place(0, "")
 
     def call(*values: int) -> int:
+        state.plans.clear()
         try:
             return function(state, nowhere, *values) or 0
         except LateEnd as end:
@@ -114,6 +116,7 @@ def _call(state: State, name: str, function: Callable[..., int | None]) -> Calla
     cleans, waits, arrives = name in queries.NEVER_STICKY, name in queries.WAITING, name not in queries.BEFORE_A_FAULT
     is_library = name.startswith(graphs.LIBRARIES)
     is_work = is_library and not name.startswith(COPIES) and bool(state.limits.undoes_bytes)
+    is_launch, keeps_plans = name == "cudaLaunch", name in launch_plans.KEEPING
     places: dict[tuple[int, int], Place] = {}
 
     def place_of(line: int, file: int) -> Place:
@@ -129,6 +132,17 @@ def _call(state: State, name: str, function: Callable[..., int | None]) -> Calla
     def call(*values: Any) -> int:
         *arguments, line, file = values
         place = places.get((line, file)) or place_of(line, file)
+        if state.plans:
+            if is_launch:
+                try:
+                    made = launch_plans.again(state, place, *arguments)
+                except LateEnd as end:
+                    state.came_late(end)
+                    return state.sticky
+                if made is not None:
+                    return made
+            elif not keeps_plans:
+                state.plans.clear()
         if state.loads_first:
             state.loads_first = False
             registration.load_all(state)

@@ -182,6 +182,8 @@ _LAYOUTS = {"i32": ("i", ctypes.c_int32), "i64": ("q", ctypes.c_int64), "f32": (
 _Callback = ctypes.CFUNCTYPE(
     ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t
 )  # fmt: skip  # the engine's `wasmtime_func_unchecked_callback_t`, its array as an address
+MOST_ARRAYS = 100
+"""Of the engine's, with a function's values, by their addresses: one call after the other has them at the same."""
 _Finalizer = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
@@ -241,12 +243,18 @@ def bound(store: Any, kind: Any, function: Callable[..., int]) -> tuple[Any, Any
     slot = ctypes.sizeof(_bindings.wasmtime_val_raw_t)
     codes = [_LAYOUTS[str(parameter)][0] for parameter in kind.params]
     layout = struct.Struct("<" + "".join(f"{code}{slot - struct.calcsize(code)}x" for code in codes))
-    unpack, size, at = layout.unpack, layout.size, ctypes.string_at
+    unpack, size = layout.unpack_from, layout.size
+    arrays: dict[int, Any] = {}
     width = _LAYOUTS[str(kind.results[0])][1] if kind.results else None
 
     def call(_environment: object, _caller: object, slots: int, _count: int) -> int:
         try:
-            number = function(*unpack(at(slots, size))) if size else function()
+            values = arrays.get(slots)
+            if values is None:
+                values = (ctypes.c_char * size).from_address(slots)
+                if len(arrays) < MOST_ARRAYS:
+                    arrays[slots] = values
+            number = function(*unpack(values))
             if width is not None:
                 width.from_address(slots).value = number
             return 0
