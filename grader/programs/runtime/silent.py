@@ -19,7 +19,7 @@ from itertools import combinations
 
 import numpy as np
 
-from grader.message import Message, msg
+from grader.message import msg
 from grader.programs.device_memory import Allocation, Bytes
 from grader.programs.moved import end_of_block
 from grader.programs.runtime.ordering import Place
@@ -469,45 +469,3 @@ def after_kernel(
 def _keep(state: State, item: Unwaited) -> None:
     if state.watches:
         state.unwaited = [*state.unwaited[-MAX_KEPT + 1 :], item]
-
-
-def pages(items: Sequence[Unwaited]) -> list[tuple[int, int]]:
-    """Return the pages, as (address, bytes), in which only such items lie."""
-    wanted: set[int] = set()
-    for item in items:
-        allocation = item.allocation
-        low, high = allocation.host, allocation.host + allocation.size
-        # Memory that we have handed out has its pages for itself.
-        first, last = (low // PAGE, -(-high // PAGE)) if allocation.block else (-(-low // PAGE), high // PAGE)
-        begin, end = item.address // PAGE, -(-(item.address + item.size) // PAGE)
-        covered: Sequence[int] = range(begin, end)
-        if item.changed is not None:
-            every = np.zeros((end - begin) * PAGE, np.uint8)
-            start = item.address - begin * PAGE
-            every[start : start + item.size] = item.changed
-            covered = [begin + int(page) for page in np.flatnonzero(every.reshape(-1, PAGE).any(axis=1))]
-        wanted.update(page for page in covered if first <= page < last)
-    ranges: list[tuple[int, int]] = []
-    for page in sorted(wanted):
-        if ranges and sum(ranges[-1]) == page * PAGE:
-            ranges[-1] = (ranges[-1][0], ranges[-1][1] + PAGE)
-        else:
-            ranges.append((page * PAGE, PAGE))
-    return ranges
-
-
-def covering(items: Sequence[Unwaited], address: int) -> Unwaited | None:
-    """Return what may still write at an address of the program's."""
-    return next((item for item in reversed(items) if item.covers(address)), None)
-
-
-def early_use(item: Unwaited, place: Place) -> tuple[Message, Place]:
-    """Return the message about an access at `place`, line 0 where that is unknown, and the place to report it at."""
-    form = "" if place.line else "_somewhere"
-    data: dict[str, str | int] = {"array": item.allocation.name}
-    if place.line:
-        data["line"] = item.place.line
-    if item.kernel:
-        data["kernel"] = item.kernel
-    by = "kernel" if item.kernel else "copy"
-    return msg(f"programs.read_before_{by}{form}", **data), place if place.line else item.place

@@ -15,9 +15,11 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from grader.message import Message
+import numpy as np
+
+from grader.message import Message, msg
 from grader.programs.runtime.ordering import NOWHERE, Place
-from grader.programs.runtime.silent import covering, early_use, pages
+from grader.programs.runtime.silent import PAGE, Unwaited
 from grader.programs.runtime.state import State
 
 _SA_SIGINFO, _SA_ONSTACK, _SA_NODEFER = 4, 0x08000000, 0x40000000
@@ -155,7 +157,7 @@ class EarlyUse:
         self._state = state
         self._depth = 0
         self._pages: tuple[Any, list[tuple[int, int]]] = (None, [])
-        self._memory = WatchedMemory(base, lambda address: covering(state.unwaited, address))
+        self._memory = WatchedMemory(base, lambda address: _covering(state.unwaited, address))
         state.watches = watch(self._memory)
 
     def end(self) -> None:
@@ -177,7 +179,7 @@ class EarlyUse:
         if self._depth or not items or self._memory.early is not None:
             return
         if self._pages[0] is not items:
-            self._pages = items, pages(items)
+            self._pages = items, _pages(items)
         self._memory.close(self._pages[1])
 
     def look(self, place_of_trap: Callable[[], Place] | None) -> None:
@@ -191,6 +193,48 @@ class EarlyUse:
         if self._memory.early is None:
             return
         if place_of_trap is not None and not self._memory.went_on:
-            raise TooEarly(*early_use(self._memory.early, place_of_trap()))
-        message, place = early_use(self._memory.early, NOWHERE)
+            raise TooEarly(*_early_use(self._memory.early, place_of_trap()))
+        message, place = _early_use(self._memory.early, NOWHERE)
         self._state.tell("not_waited", "error", message, place)
+
+
+def _pages(items: Sequence[Unwaited]) -> list[tuple[int, int]]:
+    """Return the pages, as (address, bytes), in which only such items lie."""
+    wanted: set[int] = set()
+    for item in items:
+        allocation = item.allocation
+        low, high = allocation.host, allocation.host + allocation.size
+        # Memory that we have handed out has its pages for itself.
+        first, last = (low // PAGE, -(-high // PAGE)) if allocation.block else (-(-low // PAGE), high // PAGE)
+        begin, end = item.address // PAGE, -(-(item.address + item.size) // PAGE)
+        covered: Sequence[int] = range(begin, end)
+        if item.changed is not None:
+            every = np.zeros((end - begin) * PAGE, np.uint8)
+            start = item.address - begin * PAGE
+            every[start : start + item.size] = item.changed
+            covered = [begin + int(page) for page in np.flatnonzero(every.reshape(-1, PAGE).any(axis=1))]
+        wanted.update(page for page in covered if first <= page < last)
+    ranges: list[tuple[int, int]] = []
+    for page in sorted(wanted):
+        if ranges and sum(ranges[-1]) == page * PAGE:
+            ranges[-1] = (ranges[-1][0], ranges[-1][1] + PAGE)
+        else:
+            ranges.append((page * PAGE, PAGE))
+    return ranges
+
+
+def _covering(items: Sequence[Unwaited], address: int) -> Unwaited | None:
+    """Return what may still write at an address of the program's."""
+    return next((item for item in reversed(items) if item.covers(address)), None)
+
+
+def _early_use(item: Unwaited, place: Place) -> tuple[Message, Place]:
+    """Return the message about an access at `place`, line 0 where that is unknown, and the place to report it at."""
+    form = "" if place.line else "_somewhere"
+    data: dict[str, str | int] = {"array": item.allocation.name}
+    if place.line:
+        data["line"] = item.place.line
+    if item.kernel:
+        data["kernel"] = item.kernel
+    by = "kernel" if item.kernel else "copy"
+    return msg(f"programs.read_before_{by}{form}", **data), place if place.line else item.place
