@@ -21,7 +21,7 @@ from grader import driver
 from grader.devices import SHARED_BYTES
 from grader.driver import DriverError
 from grader.programs.card_memory import CardAllocation, CardMemory, Queues, words_at
-from grader.programs.card_times import CardTimes
+from grader.programs.card_times import TIMED_LAUNCHES, CardTimes
 from grader.programs.device import Asked, Device, LateEnd, Outcome, Prepared, Unsupported, parts_of
 from grader.programs.device_linking import own_name
 from grader.programs.device_memory import Allocation, Bytes
@@ -42,6 +42,8 @@ NOT_READY, LAUNCH_TIMEOUT, UNSUPPORTED_PTX_VERSION = 600, 702, 222
 _VERSION = re.compile(r"^(\.version\s+)\d+\.\d+", re.M)
 _VERSIONS = ("9.0", "8.8", "8.5", "8.0", "7.8")
 """Of PTX, that a driver may know where it does not know the compiler's."""
+_LAUNCHES_KERNELS = "__cudaCDP2LaunchDevice"
+"""What kernels call that launch kernels: the toolkit's device runtime has it, and no driver."""
 NEWEST = "h200"
 """The model whose attributes stand for those that a driver does not know."""
 _TRIVIAL = b".version 6.3\n.target sm_70\n.address_size 64\n.visible .entry nothing() { ret; }\0"
@@ -49,11 +51,16 @@ _TRIVIAL = b".version 6.3\n.target sm_70\n.address_size 64\n.visible .entry noth
 
 @dataclass(frozen=True, slots=True)
 class OpenCard:
-    """A GPU with a context in this process.  printed: the descriptor of the file that device code prints to."""
+    """A GPU with a context in this process.
+
+    printed: the descriptor of the file that device code prints to.  events: of the driver's, for times: to make one
+    takes as long as to queue a launch, and there is time while the program is compiled.
+    """
 
     model: Model
     printed: int
     info: CardInfo
+    events: list[Any]
 
 
 def open_card() -> OpenCard:
@@ -76,7 +83,8 @@ def open_card() -> OpenCard:
 
     model = _model(handle)
     uuid = driver.uuid_text(driver.call("cuDeviceGetUuid", handle).bytes)
-    return OpenCard(model, printed, CardInfo(model.name, uuid, model.capability, driver.version()))
+    events = [driver.call("cuEventCreate", 0) for _event in range(2 * TIMED_LAUNCHES)]
+    return OpenCard(model, printed, CardInfo(model.name, uuid, model.capability, driver.version()), events)
 
 
 def _model(handle: Any) -> Model:
@@ -197,7 +205,7 @@ class Card(Device, Queues):
         """By stream."""
         self._numbers = 0
         self._write = driver.function("cuStreamWriteValue32")
-        self.times = CardTimes(self)
+        self.times = CardTimes(self, opened.events)
         self._events: list[Any] = []
         """The program's own."""
         self._prints = False
@@ -292,7 +300,9 @@ class Card(Device, Queues):
     # -- code --------------------------------------------------------------------------------
 
     def load(self, unit: int, ptx: str, compiler: str, cubin: bytes = b"") -> None:
-        """Raises DriverError where the driver does not take it."""
+        """Raises DriverError where the driver does not take it, Unsupported where kernels launch kernels."""
+        if _LAUNCHES_KERNELS in ptx:
+            raise Unsupported(_LAUNCHES_KERNELS)
         # First: what the driver refuses is not loaded, and who needs it is told.
         binary = self.called("cuModuleLoadData", cubin) if cubin else self._made_of(ptx)
         super().load(unit, ptx, compiler)

@@ -120,15 +120,18 @@ class Span(msgspec.Struct, frozen=True, gc=False):
 
 
 class CardTimes:
-    """The events of one run of a program, and what lies between them."""
+    """The events of one run of a program, and what lies between them.
 
-    def __init__(self, queues: Queues) -> None:
+    spare: events that are not in use, which come back there.
+    """
+
+    def __init__(self, queues: Queues, spare: list[Any]) -> None:
         self._queues = queues
         self._event_record = driver.function("cuEventRecord")
-        self._spare: list[Any] = []
+        self._spare = spare
         self._launches = 0
         self._open: dict[int, list[Span]] = {}
-        """By the driver's stream, what nobody has waited for."""
+        """By the driver's stream as an object, what nobody has waited for."""
         self._base: Any = None
         """The event that steps' times count from."""
         self._call: _Call | None = None
@@ -160,7 +163,10 @@ class CardTimes:
         if self._call is not None:
             self._call.spans.append(span)
         if span.record is not None or span.step is not None:
-            self._open.setdefault(int(stream), []).append(span)
+            spans = self._open.get(id(stream))
+            if spans is None:
+                spans = self._open[id(stream)] = []
+            spans.append(span)
 
     def _record(self, event: Any, stream: Any) -> None:
         status = self._event_record(event, stream)[0]
@@ -177,7 +183,7 @@ class CardTimes:
 
     def note(self, stream: Any) -> None:
         """Give launches and steps of a stream that was waited for their times."""
-        for span in self._open.pop(int(stream), ()):
+        for span in self._open.pop(id(stream), ()):
             took_us = self._us(span.first, span.last)
             if span.record is not None:
                 span.record.microseconds = took_us
@@ -234,10 +240,10 @@ class CardTimes:
     def close(self) -> None:
         """Give all of it back; nothing is queued any more."""
         if self._call is not None:
+            self._spare.append(self._call.base)
             self._call.close()
-        for event in [*self._spare, *([self._base] if self._base is not None else [])]:
-            self._queues.called("cuEventDestroy", event)
-        self._spare = []
+        if self._base is not None:
+            self._spare.append(self._base)
 
 
 class _Call:

@@ -232,6 +232,7 @@ class Device:
         Raises
         ------
         PtxError : the emulator cannot read it.
+        Unsupported : it asks for what the device cannot do.
         """
         module = _parsed(ptx)
         modules = self._modules.setdefault(unit, {})

@@ -265,6 +265,13 @@ PROGRAMS: Texts = {
         "The GPU has ended {kernel}: {error}. {array} holds the address of memory that both sides use: pointers that "
         "are stored in such memory mean nothing to kernels with --backend gpu, where it has other addresses."
     ),
+    "pointers_of_card": N_(
+        "The host follows an address that a kernel has stored in {array}: with --backend gpu kernels have other "
+        "addresses for memory that both sides use, and those mean nothing to the host."
+    ),
+    "launches_on_card": N_(
+        "Kernels that launch kernels cannot be run with --backend gpu yet: without it the program is emulated."
+    ),
     "hangs_on_card": N_("{kernel} has not ended within {seconds} s on the GPU: the program ends here."),
     "emulator_cannot": N_("The emulator cannot read the device code: {reason}"),
     "unknown_function": N_("The program uses {name}, which is not available here."),

@@ -182,3 +182,18 @@ def test_device_code_of_several_files_is_linked(name: str, capfd: pytest.Capture
     files = [str(path) for path in files_of(folder, expected)]
     assert run(["run", *files, "--backend", "gpu", "--json"]) == expected["exit"]
     assert json.loads(capfd.readouterr().out)["stdout"] == expected["stdout"]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("kernels_launch_kernels", "Kernels that launch kernels cannot be run with --backend gpu"),
+        ("managed_list", "p holds the address of memory that both sides use"),
+        ("managed_links", "The host follows an address that a kernel has stored in first"),
+    ],
+)
+def test_what_cannot_be_shared_is_refused_by_name(name: str, said: str, capfd: pytest.CaptureFixture[str]) -> None:
+    folder = next(folder for folder in PROGRAMS if folder.name == name)
+    files = [str(path) for path in files_of(folder, expected_of(folder))]
+    run(["run", *files, "--backend", "gpu", "--lang", "en", "--json"])
+    assert said in json.loads(capfd.readouterr().out)["cause"]

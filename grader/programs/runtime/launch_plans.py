@@ -163,13 +163,22 @@ class Plan:
         return judge(state, self._kernel, record or self._record(known, raw), outcome, self._place)
 
 
-def again(state: State, place: Place, function: int, configured: int, _sizes: int, count: int, data: int) -> int | None:
+def again(
+    state: State, function: int, configured: int, _sizes: int, count: int, data: int, line: int, file: int
+) -> int | None:
     """Make a `<<<…>>>` as it was made before; None where it has to be looked at."""
-    plan = state.plans.get((function, count, state.guest.read(configured, CONFIGURED.size), place))
+    place = state.places.get((line, file)) if state.plans else None
+    if place is None:
+        return None
+    read = state.guest.read
+    plan: Plan | None = state.plans.get((function, count, read(configured, CONFIGURED.size), place))
     if plan is None:
         return None
-    code: int | None = plan.make(state, state.guest.read(data, plan.length) if plan.length else b"")
-    return code
+    try:
+        return plan.make(state, read(data, plan.length) if plan.length else b"")
+    except LateEnd as end:
+        state.came_late(end)
+        return state.sticky
 
 
 def remember(

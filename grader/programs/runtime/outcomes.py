@@ -171,7 +171,7 @@ def judge(state: State, kernel: Kernel, record: SeenLaunch, outcome: Outcome, pl
             return failed(state, record, outcome.code, place)
         case "fault":
             error = name_of(outcome.code)
-            if outcome.code == ILLEGAL_ADDRESS and (array := _with_pointers(state)):
+            if outcome.code == ILLEGAL_ADDRESS and (array := _with_pointers(state, list(state.host_memory))):
                 # On the program's own machine both sides have one address for it.
                 ends = msg("programs.pointers_on_card", kernel=kernel.display, error=error, array=array)
                 record.status = "traced"
@@ -212,14 +212,19 @@ def judge(state: State, kernel: Kernel, record: SeenLaunch, outcome: Outcome, pl
     return _faulted(state, record, code, place) if code else 0
 
 
-def _with_pointers(state: State) -> str:
-    """Return the name of shared memory that holds an address of shared memory; "" where none does."""
-    starts = np.array(sorted(state.host_memory), np.uint64)
+def _with_pointers(state: State, starts: Sequence[int]) -> str:
+    """Return the name of shared memory that holds one of these addresses; "" where none does."""
+    addresses = np.array(sorted(starts), np.uint64)
     for host, allocation in state.host_memory.items():
         words = state.guest.view(host, allocation.size // 8 * 8).view(np.uint64)
-        if np.isin(words, starts).any():
+        if np.isin(words, addresses).any():
             return allocation.name
     return ""
+
+
+def of_device_in_shared(state: State) -> str:
+    """Return the name of shared memory in which a kernel has left the address that such memory has for it."""
+    return _with_pointers(state, [allocation.base for allocation in state.host_memory.values()])
 
 
 def _is_of_copy(state: State, record: SeenLaunch, hazard: Hazard) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from grader.driver import DriverError
 from grader.message import msg
-from grader.programs.device import LateEnd
+from grader.programs.device import LateEnd, Unsupported
 from grader.programs.device_linking import OF_FILE, DefinedTwice, linked_ptx
 from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.state import CudaError, Handlers, Kernel, ProgramEnded, State
@@ -180,6 +180,8 @@ def _load(state: State, units: Sequence[int], codes: Sequence[Code]) -> None:
             state.gpu.load(unit, ptx, codes[0].compiler, code.cubin if len(codes) == 1 else b"")
     except LateEnd:
         raise
+    except Unsupported as error:
+        raise ProgramEnded(msg("programs.launches_on_card")) from error
     except DriverError as error:
         raise ProgramEnded(msg("programs.card_cannot", reason=str(error))) from error
     except Exception as error:

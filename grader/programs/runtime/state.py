@@ -178,6 +178,8 @@ class State:
         self.texts: dict[tuple[str, int], int] = {}
         self.libraries: dict[int, dict[str, Any]] = {}
         self.seen_launches: dict[tuple[Any, ...], int] = {}
+        self.places: dict[tuple[int, int], Place] = {}
+        """Of calls, by their line and the address of their file's name."""
         self.plans: dict[tuple[Any, ...], Any] = {}
         """Launches that can be made again: see `runtime.launch_plans`."""
         self.allowed: set[tuple[Any, ...]] = set()

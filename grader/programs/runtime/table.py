@@ -66,8 +66,8 @@ INTERNAL = registration.INTERNAL
 
 COPIES = ("cublasSet", "cublasGet")
 """Of these, what moves data and computes nothing."""
-MOST_PLACES = 10_000
-"""Of each function's calls, kept."""
+MOST_PLACES = 100_000
+"""Of calls, kept."""
 LIBRARY_HEADERS = ("thrust/", "cub/", "cuda/")
 """What the names of headers begin with whose calls are a library's own business."""
 
@@ -116,8 +116,8 @@ def _call(state: State, name: str, function: Callable[..., int | None]) -> Calla
     cleans, waits, arrives = name in queries.NEVER_STICKY, name in queries.WAITING, name not in queries.BEFORE_A_FAULT
     is_library = name.startswith(graphs.LIBRARIES)
     is_work = is_library and not name.startswith(COPIES) and bool(state.limits.undoes_bytes)
-    is_launch, keeps_plans = name == "cudaLaunch", name in launch_plans.KEEPING
-    places: dict[tuple[int, int], Place] = {}
+    keeps_plans = name in launch_plans.KEEPING
+    places = state.places
 
     def place_of(line: int, file: int) -> Place:
         try:
@@ -132,17 +132,8 @@ def _call(state: State, name: str, function: Callable[..., int | None]) -> Calla
     def call(*values: Any) -> int:
         *arguments, line, file = values
         place = places.get((line, file)) or place_of(line, file)
-        if state.plans:
-            if is_launch:
-                try:
-                    made = launch_plans.again(state, place, *arguments)
-                except LateEnd as end:
-                    state.came_late(end)
-                    return state.sticky
-                if made is not None:
-                    return made
-            elif not keeps_plans:
-                state.plans.clear()
+        if not keeps_plans:
+            state.plans.clear()
         if state.loads_first:
             state.loads_first = False
             registration.load_all(state)

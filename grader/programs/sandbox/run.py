@@ -21,7 +21,9 @@ from grader.programs.records import LIMITS, NO_LIMIT, Observation
 from grader.programs.runtime import table
 from grader.programs.runtime.calls import Calls
 from grader.programs.runtime.devices import model_of
+from grader.programs.runtime.launch_plans import again
 from grader.programs.runtime.ordering import NOWHERE, Place
+from grader.programs.runtime.outcomes import of_device_in_shared
 from grader.programs.runtime.silent import tell_short, tell_unread
 from grader.programs.runtime.state import ProgramEnded, State
 from grader.programs.runtime.streams import clock_read
@@ -38,10 +40,18 @@ FLUSH_INSTRUCTIONS = 10_000_000
 """Of the host's, for what its library still holds of the output when it is ended."""
 CALL_INSTRUCTIONS = 40_000
 """What a call of ours counts as, so that a program that does nothing else ends as soon as one that computes."""
+MOST_OWED = 100 * CALL_INSTRUCTIONS
+"""Of launches that are made again and again, counted together: to count one takes a tenth of its time."""
 _MISMATCH = "signature_mismatch:"
 CRASHES = frozenset(
-    {"programs.segmentation_fault", "programs.stack_overflow", "programs.division_by_zero", "programs.aborted"}
-    | {"programs.crash", "programs.bad_function", "programs.uncaught"}
+    {
+        "programs.segmentation_fault",
+        "programs.pointers_of_card",
+        "programs.stack_overflow",
+        "programs.division_by_zero",
+        "programs.aborted",
+    }
+    | {"programs.crash", "programs.bad_function", "programs.uncaught", "programs.pointers_of_card"}
 )
 """Ends that the program brought about itself."""
 
@@ -110,7 +120,7 @@ class ProgramRun:
         self._marks: list[tuple[int, int, int]] = []
         self._guest: Any = None
         self._fuel: Any = None
-        self._charged = 0
+        self._charged = self._owed = 0
         self._bound: list[Any] = []
         self.state = State(
             self._card.model if self._card is not None else model_of(order.model),
@@ -321,7 +331,8 @@ class ProgramRun:
         if kind == codes.OUT_OF_FUEL:
             return self._too_long()
         if kind == codes.MEMORY_OUT_OF_BOUNDS:
-            return msg("programs.segmentation_fault")
+            array = of_device_in_shared(self.state) if self._card is not None else ""
+            return msg("programs.pointers_of_card", array=array) if array else msg("programs.segmentation_fault")
         if kind == codes.STACK_OVERFLOW:
             return msg("programs.stack_overflow")
         if kind == codes.INTEGER_DIVISION_BY_ZERO:
@@ -418,7 +429,11 @@ class ProgramRun:
 
             return "i", no_memory
         entry = table.find(self.state, module, name)
-        return None if entry is None else (entry[0], self._guarded(entry[1]))
+        if entry is None:
+            return None
+        served = self._guarded(entry[1])
+        is_launch = (module, name) == ("cuda", "cudaLaunch")
+        return entry[0], self._shortened(partial(again, self.state), served) if is_launch else served
 
     def _spend(self, instructions: int) -> None:
         """Count what a call does beyond that, before it does it.
@@ -439,13 +454,30 @@ class ProgramRun:
         # The time that a program reads off its clocks knows nothing of it.
         self._charged += instructions
 
+    def _shortened(self, known: Callable[..., int | None], served: Callable[..., int]) -> Callable[..., int]:
+        """Return `served`, where `known` does not do it, which is None then."""
+
+        def call(*values: int) -> int:
+            if self._owed < MOST_OWED:
+                try:
+                    code = known(*values)
+                except BadPointer:
+                    code = None
+                if code is not None:
+                    self._owed += CALL_INSTRUCTIONS
+                    return code
+            return served(*values)
+
+        return call
+
     def _guarded(self, function: Callable[..., int]) -> Callable[..., int]:
         """Return `function` with its cost counted and errors turned into the program's end."""
 
         def call(*values: Any) -> int:
             # The program comes to its end at its own next instruction where no more is left.
-            cost = min(self._fuel.take(), CALL_INSTRUCTIONS)
+            cost = min(self._fuel.take(), CALL_INSTRUCTIONS + self._owed)
             self._fuel.held -= cost
+            self._owed = 0
             self._charged += cost
             if self._early is not None:
                 self._early.enter()

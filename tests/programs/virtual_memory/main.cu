@@ -22,6 +22,8 @@ struct Growing {
             CUdeviceptr fresh;
             CUresult result = cuMemAddressReserve(&fresh, reserved + 2 * chunk, 0, start + reserved, 0);
             if (result != CUDA_SUCCESS) return result;
+            // Kernels that were launched before may still use it.
+            cudaDeviceSynchronize();
             if (start) cuMemUnmap(start, used);
             for (size_t i = 0; i < handles.size(); i++) cuMemMap(fresh + i * chunk, chunk, 0, handles[i], 0);
             if (used) cuMemSetAccess(fresh, used, &access, 1);
