@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -112,7 +113,7 @@ def predict_all(
     unknown = {key: reference_target(lab, own[name]).kernel for name, key in beside.values() if key not in _known}
     launches = {key: followed(kernel, sizes, processor, stores) for key, kernel in (right | unknown).items()}
     following = {key: launch for key, launch in launches.items() if not isinstance(launch, Message)}
-    times = dict(zip(following, predict_launches(list(following.values()), processes, FEWEST_LONG), strict=True))
+    times = dict(zip(following, predict_launches(list(following.values()), processes), strict=True))
     found = {key: _time_of(launch, times.get(key), sizes, processor) for key, launch in launches.items()}
     _known.update({key: found[key] for key in unknown})
     predictions = {name: found[name] for name in right}
@@ -270,10 +271,8 @@ def _value(lab: Lab, metric: str, sizes: Sizes, time: Estimate) -> Estimate:
 FOLLOW_DEADLINE_S = 120.0
 FOLLOWER_BYTES = 3 << 30
 """Of a process; arrays of a launch take room where they are touched."""
-LEAST_FOLLOWED = 6
-"""Fewer points of sweeps are done sooner than processes have started."""
-FEWEST_LONG = 3
-"""The same of launches that are followed for longer."""
+ALONE_S = 0.4
+"""Processor time after which what is left of several launches is followed in processes, which take as long to start."""
 
 
 class FollowTask(msgspec.Struct, frozen=True, tag="follow"):
@@ -307,22 +306,25 @@ def main(connection: socket.socket) -> None:
             channel.send(reply)
 
 
-def predict_launches(
-    launches: Sequence[FollowedLaunch], processes: int, fewest: int = LEAST_FOLLOWED
-) -> list[Prediction | None]:
+def predict_launches(launches: Sequence[FollowedLaunch], processes: int) -> list[Prediction | None]:
     """The predictions of `launches`, in order; None where one could not be followed to its end.
 
-    processes : at most so many; of fewer launches than `fewest` all are followed in this one.
+    processes : at most so many, where it takes longer than to start them.
     """
-    size = min(processes, -(-len(launches) // 2))
-    if size < 2 or len(launches) < fewest:
-        return [predict_launch(launch) for launch in launches]
+    began = time.thread_time()
+    done: list[Prediction | None] = []
+    while len(done) < len(launches) and (processes < 2 or time.thread_time() - began < ALONE_S):
+        done.append(predict_launch(launches[len(done)]))
+    rest = launches[len(done) :]
+    if len(rest) < 3:
+        return [*done, *map(predict_launch, rest)]
     predictions: dict[int, Prediction | None] = {}
     program = ChildProgram("grader.grading.predictions", (), FOLLOWER_BYTES, is_forkable=True)
     replies: msgspec.msgpack.Decoder[Followed | Waiting] = msgspec.msgpack.Decoder(Followed | Waiting)
+    size = min(processes, -(-len(rest) // 2))
     pool: Pool[int, Followed] = Pool(program, replies, lambda _reply: True, FOLLOW_DEADLINE_S, size)
     with pool:
-        for number, launch in enumerate(launches):
+        for number, launch in enumerate(rest):
             pool.submit(number, FollowTask(launch))
         while pool.unfinished:
             for event in pool.events():
@@ -331,4 +333,4 @@ def predict_launches(
             if pool.unfinished:
                 wait(pool)
     # What a process was lost with is followed here, where a fault of ours is told.
-    return [predictions[n] if n in predictions else predict_launch(one) for n, one in enumerate(launches)]
+    return [*done, *(predictions[n] if n in predictions else predict_launch(one) for n, one in enumerate(rest))]

@@ -86,7 +86,7 @@ def grade_with_report(
         # Nobody needs to wait for graphs to see the marks, on the page either: it is written now, and once more with
         # all that follows.
         job = written(result)
-        early.append(structs.replace(job, pdf=False))
+        early.append(structs.replace(job, pdf=False, pictures=False))
         rendering.submit(early[0], early[0])
         tell_news()
         tries = task.options.repairs and lab.repairs != "off"

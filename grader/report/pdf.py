@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from grader.errors import GraderError
 from grader.files import data_root
+from grader.processes.limits import IS_LINUX
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -298,9 +299,27 @@ def load() -> None:
         # It prints a page of advice before it raises.
         with contextlib.redirect_stdout(None), contextlib.redirect_stderr(None), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            import weasyprint  # noqa: F401
+            with _named_exactly() if IS_LINUX else contextlib.nullcontext():
+                import weasyprint  # noqa: F401
     except (OSError, ImportError) as error:
         raise PdfUnavailable(_missing(error)) from error
+
+
+@contextlib.contextmanager
+def _named_exactly() -> Iterator[None]:
+    """Libraries are found by their full names, which WeasyPrint tries last: for each of the others Python would ask a
+    compiler where it lies, which takes longer than all imports."""
+    import ctypes.util
+
+    def is_not_asked(name: str) -> str | None:
+        return None
+
+    find_library = ctypes.util.find_library
+    ctypes.util.find_library = is_not_asked
+    try:
+        yield
+    finally:
+        ctypes.util.find_library = find_library
 
 
 def load_styles(name: str) -> None:
@@ -352,7 +371,7 @@ def laid_out(html: str, styles: str = "", figures: Mapping[str, Operators] = NO_
 
     Raises
     ------
-    PdfUnavailable : see `load`.
+    PdfUnavailable : Pango, or a library that comes with it, is missing.
     """
     load()
     from weasyprint import HTML

@@ -60,7 +60,8 @@ class Reply(Record, frozen=True, tag="reply"):
 def prepare() -> None:
     """Load what all reports need, before renderers are forked."""
     gc.disable()
-    _load_for_html()
+    _load_for_pages()
+    _load_for_pictures()
     # Fonts are left to those who are forked: Pango begins threads over them.
     _load_for_pdf()
 
@@ -77,12 +78,12 @@ def main(connection: socket.socket, *options: str) -> None:
     for option in options:
         if option.startswith("--drawings="):
             DRAWINGS.folder = Path(option.removeprefix("--drawings="))
-    _load_for_html()
-    for_pdf = [] if "--no-pdf" in options else [_load_for_pdf, _load_fonts]
+    _load_for_pages()
+    ahead = [_load_for_pictures, *(() if "--no-pdf" in options else (_load_for_pdf, _load_fonts))]
     is_first, kept_bytes = True, resident_bytes()
     while True:
-        while for_pdf and not channel.has_news():
-            for_pdf.pop(0)()
+        while ahead and not channel.has_news():
+            ahead.pop(0)()
         try:
             job = channel.receive()
         except PeerGone:
@@ -111,11 +112,16 @@ def main(connection: socket.socket, *options: str) -> None:
         kept_bytes = resident_bytes()
 
 
-def _load_for_html() -> None:
-    from grader.report import draw, html
+def _load_for_pages() -> None:
+    from grader.report import html
+
+    html.load()
+
+
+def _load_for_pictures() -> None:
+    from grader.report import draw
 
     draw.load()
-    html.load()
 
 
 def _load_for_pdf() -> None:
@@ -158,9 +164,11 @@ def _render(job: ReportJob) -> Iterator[tuple[Event, str]]:
 
 
 def drawn(job: ReportJob, page: Page, medium: Medium) -> str:
-    """The page with its figures."""
+    """The page with its figures, if they are wanted."""
     from grader.report import html
 
+    if not job.pictures:
+        return html.render(page, [])
     return html.render(
         page,
         html.figures(job, medium),

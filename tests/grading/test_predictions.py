@@ -9,7 +9,7 @@ import pytest
 
 from grader.compiler.process import CompilerProcess
 from grader.errors import FileError, UsageError
-from grader.grading import pipeline
+from grader.grading import pipeline, predictions
 from grader.grading.options import GradeOptions
 from grader.grading.predictions import device_for, predict_launches, stores_of
 from grader.grading.sweep_plan import reference_target
@@ -278,14 +278,16 @@ def launch_of(stride: int, ptx: str = COPY) -> FollowedLaunch:
     return FollowedLaunch(ptx, "copy", (64, 1, 1), (256, 1, 1), 0, arguments, 8, 200 << 10, H200, 4000)
 
 
-def test_many_launches_are_followed_in_several_processes_with_the_same_outcome() -> None:
+def test_many_launches_are_followed_in_several_processes_with_the_same_outcome(monkeypatch) -> None:  # type: ignore[no-untyped-def]
     launches = [launch_of(stride) for stride in (1, 2, 4, 8, 16, 32)]
     alone = predict_launches(launches, 1)
+    monkeypatch.setattr(predictions, "ALONE_S", 0.0)
     assert predict_launches(launches, 3) == alone
     times = [prediction.time_us for prediction in alone if prediction is not None]
     assert len(times) == 6 and times == sorted(times) and times[-1] > times[0]
 
 
-def test_a_slip_in_one_of_the_processes_is_told_where_it_was_asked_for() -> None:
+def test_a_slip_in_one_of_the_processes_is_told_where_it_was_asked_for(monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setattr(predictions, "ALONE_S", 0.0)
     with pytest.raises(PtxSyntaxError, match="nonsense"):
         predict_launches([*(launch_of(1) for _ in range(6)), launch_of(1, ".nonsense")], 2)
