@@ -69,14 +69,14 @@ def _count(count: int) -> range:
     return range(count)
 
 
-def _batch(call: Call, count: int, *arrays: int) -> Iterator[tuple[int, ...]]:
+def batch_of(call: Call, count: int, *arrays: int) -> Iterator[tuple[int, ...]]:
     """Return number and operands' addresses of each problem of a batch; arrays: of addresses."""
     return zip(_count(count), *(call.pointers(array, count) for array in arrays), strict=True)
 
 
 def gemm_batched(call: Call, ta: int, tb: int, m: int, n: int, k: int, alpha: int, a: int, lda: int, b: int, ldb: int, beta: int, c: int, ldc: int, count: int) -> None:  # fmt: skip
     factors = call.scalar(alpha), call.scalar(beta)
-    for _number, one, other, target in _batch(call, count, a, b, c):
+    for _number, one, other, target in batch_of(call, count, a, b, c):
         product_of(call, (ta, tb), (m, n, k), factors, ((one, lda), (other, ldb), (target, ldc)))
 
 
@@ -89,7 +89,7 @@ def gemm_strided(call: Call, ta: int, tb: int, m: int, n: int, k: int, alpha: in
 
 
 def gemv_batched(call: Call, t: int, m: int, n: int, alpha: int, a: int, lda: int, x: int, incx: int, beta: int, y: int, incy: int, count: int) -> None:  # fmt: skip
-    for _number, one, vector, target in _batch(call, count, a, x, y):
+    for _number, one, vector, target in batch_of(call, count, a, x, y):
         cublas_matrices.gemv(call, t, m, n, alpha, one, lda, vector, incx, beta, target, incy)
 
 
@@ -102,7 +102,7 @@ def gemv_strided(call: Call, t: int, m: int, n: int, alpha: int, a: int, lda: in
 
 def trsm_batched(call: Call, side: int, fill: int, t: int, unit: int, m: int, n: int, alpha: int, a: int, lda: int, b: int, ldb: int, count: int) -> None:  # fmt: skip
     factor = call.scalar(alpha)
-    for _number, one, other in _batch(call, count, a, b):
+    for _number, one, other in batch_of(call, count, a, b):
         solve_with(call, side, (fill, t, unit), (m, n), factor, (one, lda), (other, ldb))
 
 
@@ -151,7 +151,7 @@ def solved(factors: Array, pivots: Array | None, right: Array, t: int) -> Array:
 
 
 def getrf_batched(call: Call, n: int, a: int, lda: int, pivots: int, info: int, count: int) -> None:
-    for number, address in _batch(call, count, a):
+    for number, address in batch_of(call, count, a):
         call.work(n, n, n)
         matrix = call.matrix(address, n, n, lda)
         call.read(matrix)
@@ -163,7 +163,7 @@ def getrf_batched(call: Call, n: int, a: int, lda: int, pivots: int, info: int, 
 
 
 def getri_batched(call: Call, n: int, a: int, lda: int, pivots: int, c: int, ldc: int, info: int, count: int) -> None:
-    for number, address, out in _batch(call, count, a, c):
+    for number, address, out in batch_of(call, count, a, c):
         call.work(n, n, n)
         matrix, target = call.matrix(address, n, n, lda), call.matrix(out, n, n, ldc)
         order = call.array(pivots + 4 * n * number, n, "i4") if pivots else None
@@ -175,7 +175,7 @@ def getri_batched(call: Call, n: int, a: int, lda: int, pivots: int, c: int, ldc
 
 
 def getrs_batched(call: Call, t: int, n: int, columns: int, a: int, lda: int, pivots: int, b: int, ldb: int, info: int, count: int) -> None:  # fmt: skip
-    for number, address, out in _batch(call, count, a, b):
+    for number, address, out in batch_of(call, count, a, b):
         call.work(n, n, columns)
         matrix, target = call.matrix(address, n, n, lda), call.matrix(out, n, columns, ldb)
         order = call.array(pivots + 4 * n * number, n, "i4") if pivots else None
@@ -187,7 +187,7 @@ def getrs_batched(call: Call, t: int, n: int, columns: int, a: int, lda: int, pi
 def inverse_batched(call: Call, n: int, a: int, lda: int, c: int, ldc: int, info: int, count: int) -> None:
     if n > 32:
         raise Refused(calls.INVALID_VALUE)
-    for number, address, out in _batch(call, count, a, c):
+    for number, address, out in batch_of(call, count, a, c):
         call.work(n, n, n)
         matrix, target = call.matrix(address, n, n, lda), call.matrix(out, n, n, ldc)
         call.read(matrix)
@@ -232,7 +232,7 @@ def sgemm_ex(call: Call, ta: int, tb: int, m: int, n: int, k: int, alpha: int, a
 
 
 def gemm_batched_ex(call: Call, ta: int, tb: int, m: int, n: int, k: int, alpha: int, a: int, at: int, lda: int, b: int, bt: int, ldb: int, beta: int, c: int, ct: int, ldc: int, count: int, compute: int, algorithm: int) -> None:  # fmt: skip
-    for _number, one, other, target in _batch(call, count, a, b, c):
+    for _number, one, other, target in batch_of(call, count, a, b, c):
         _mixed(call, (ta, tb, m, n, k), (alpha, beta), ((one, at, lda), (other, bt, ldb), (target, ct, ldc)), compute)
 
 

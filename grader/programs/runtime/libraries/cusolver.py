@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -14,7 +15,7 @@ from grader.programs.runtime.libraries.cublas_extensions import factored, solved
 from grader.programs.runtime.libraries.cublas_matrices import LEFT, LOWER, NO, solve
 from grader.programs.runtime.state import Handlers
 
-_STATUSES = {1: 1, calls.INVALID_VALUE: 3, calls.MAPPING_ERROR: 6}
+STATUSES = {1: 1, calls.INVALID_VALUE: 3, calls.MAPPING_ERROR: 6}
 _TYPE_NOT_SUPPORTED = 8
 _VECTORS = 1
 _BY_NUMBER, _BY_VALUE = 1002, 1003
@@ -28,23 +29,23 @@ def _info(call: Call, address: int, value: int) -> None:
     call.store(call.array(address, 1, "i4"), value)
 
 
-def _square(call: Call, address: int, n: int, leading: int, dtype: str) -> Operand:
+def square(call: Call, address: int, n: int, leading: int, dtype: str) -> Operand:
     call.work(n, n, n)
     matrix = call.matrix(address, n, n, leading, dtype)
     call.read(matrix)
     return matrix
 
 
-def _hermitian(matrix: Array, fill: int) -> Array:
+def hermitian(matrix: Array, fill: int) -> Array:
     lower = matrix if fill == LOWER else matrix.T.conj()
     half = np.tril(lower, -1)
     whole: Array = half + half.T.conj() + np.diag(np.diag(lower).real)
     return whole
 
 
-def _cholesky(call: Call, fill: int, matrix: Operand, info: int) -> None:
+def _replace_by_factor(call: Call, fill: int, matrix: Operand, info: int) -> None:
     """Replace the triangle by its Cholesky factor, as far as the matrix is positive definite."""
-    whole = _hermitian(matrix[0], fill)
+    whole = hermitian(matrix[0], fill)
     n, lacking = len(whole), 0
     factor = np.tril(whole)
     for step in range(n):
@@ -64,6 +65,12 @@ def _cholesky(call: Call, fill: int, matrix: Operand, info: int) -> None:
     _info(call, info, lacking)
 
 
+def cholesky(call: Call, fill: int, matrix: Operand, info: int) -> Array:
+    """Replace the triangle by its Cholesky factor, and return that as a lower triangle."""
+    _replace_by_factor(call, fill, matrix, info)
+    return np.tril(matrix[0]) if fill == LOWER else np.triu(matrix[0]).T.conj()
+
+
 def _by_cholesky(call: Call, fill: int, matrix: Array, target: Operand, info: int) -> None:
     lower = np.tril(matrix) if fill == LOWER else np.triu(matrix).T.conj()
     first = solve(lower, target[0], is_lower=True)
@@ -72,17 +79,17 @@ def _by_cholesky(call: Call, fill: int, matrix: Array, target: Operand, info: in
 
 
 def potrf(call: Call, fill: int, n: int, a: int, lda: int, work: int, size: int, info: int) -> None:
-    _cholesky(call, fill, _square(call, a, n, lda, call.dtype), info)
+    _replace_by_factor(call, fill, square(call, a, n, lda, call.dtype), info)
 
 
 def potrs(call: Call, fill: int, n: int, columns: int, a: int, lda: int, b: int, ldb: int, info: int) -> None:
     target = call.matrix(b, n, columns, ldb)
     call.read(target)
-    _by_cholesky(call, fill, _square(call, a, n, lda, call.dtype)[0], target, info)
+    _by_cholesky(call, fill, square(call, a, n, lda, call.dtype)[0], target, info)
 
 
 def potri(call: Call, fill: int, n: int, a: int, lda: int, work: int, size: int, info: int) -> None:
-    matrix = _square(call, a, n, lda, call.dtype)
+    matrix = square(call, a, n, lda, call.dtype)
     lower = np.tril(matrix[0]) if fill == LOWER else np.triu(matrix[0]).T.conj()
     inverse = solve(lower, np.eye(n, dtype=call.dtype), is_lower=True)
     triangle = np.tril(np.ones((n, n), bool)) if fill == LOWER else np.triu(np.ones((n, n), bool))
@@ -113,7 +120,7 @@ def _by_factors(call: Call, t: int, matrix: Operand, target: Operand, pivots: in
 
 
 def getrs(call: Call, t: int, n: int, columns: int, a: int, lda: int, pivots: int, b: int, ldb: int, info: int) -> None:
-    matrix, target = _square(call, a, n, lda, call.dtype), call.matrix(b, n, columns, ldb)
+    matrix, target = square(call, a, n, lda, call.dtype), call.matrix(b, n, columns, ldb)
     _by_factors(call, t, matrix, target, pivots, info, "i4")
 
 
@@ -192,7 +199,7 @@ def orgqr(call: Call, m: int, n: int, k: int, a: int, lda: int, factors: int, wo
     _info(call, info, 0)
 
 
-def _converged(call: Call, info: int, factor: Callable[[Array], Any], matrix: Array) -> Any:
+def converged(call: Call, info: int, factor: Callable[[Array], Any], matrix: Array) -> Any:
     """Return an iterative factorisation.  Raises Refused where it does not converge, as `info` says then."""
     try:
         return factor(matrix)
@@ -202,31 +209,65 @@ def _converged(call: Call, info: int, factor: Callable[[Array], Any], matrix: Ar
 
 
 def _eigen(call: Call, vectors: int, fill: int, matrix: Operand, target: int, info: int, real: str) -> None:
-    values, eigenvectors = _converged(call, info, np.linalg.eigh, _hermitian(matrix[0], fill))
+    values, eigenvectors = converged(call, info, np.linalg.eigh, hermitian(matrix[0], fill))
     call.store(call.array(target, len(values), real), values)
     if vectors == _VECTORS:
         call.store(matrix, eigenvectors)
     _info(call, info, 0)
 
 
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Which eigenvalues: all, those in (low, high], or those from the first to the last, from 1 on."""
+
+    which: int
+    values: tuple[float, float]
+    numbers: tuple[int, int]
+
+
+def eigen_of_range(
+    call: Call,
+    vectors: int,
+    chosen: Range,
+    fill: int,
+    matrix: Operand,
+    target: int,
+    info: int,
+    store: Callable[[Array], None] | None = None,
+) -> int:
+    """Write eigenvalues of a range and their vectors, these into the matrix or with `store`; return how many there are."""
+    values, eigenvectors = converged(call, info, np.linalg.eigh, hermitian(matrix[0], fill))
+    kept = np.arange(len(values))
+    if chosen.which == _BY_NUMBER:
+        first, last = chosen.numbers
+        if not 1 <= first <= last <= len(values):
+            raise Refused(calls.INVALID_VALUE)
+        kept = kept[first - 1 : last]
+    elif chosen.which == _BY_VALUE:
+        kept = np.flatnonzero((values > chosen.values[0]) & (values <= chosen.values[1]))
+    if len(kept):
+        call.store(call.array(target, len(kept), call.real), values[kept])
+        if vectors == _VECTORS and store is not None:
+            store(eigenvectors[:, kept])
+        elif vectors == _VECTORS:
+            call.store((matrix[0][:, : len(kept)], matrix[1]), eigenvectors[:, kept])
+    _info(call, info, 0)
+    return len(kept)
+
+
 def syevd(
     call: Call, vectors: int, fill: int, n: int, a: int, lda: int, w: int, work: int, size: int, info: int
 ) -> None:
-    _eigen(call, vectors, fill, _square(call, a, n, lda, call.dtype), w, info, call.real)
-
-
-def syevj(call: Call, vectors: int, fill: int, n: int, a: int, lda: int, w: int, work: int, size: int, info: int, _settings: int) -> None:  # fmt: skip
-    syevd(call, vectors, fill, n, a, lda, w, work, size, info)
+    _eigen(call, vectors, fill, square(call, a, n, lda, call.dtype), w, info, call.real)
 
 
 def sygvd(call: Call, kind: int, vectors: int, fill: int, n: int, a: int, lda: int, b: int, ldb: int, w: int, work: int, size: int, info: int) -> None:  # fmt: skip
     if kind != 1:
         raise Refused(calls.INVALID_VALUE)
-    matrix, other = _square(call, a, n, lda, call.dtype), _square(call, b, n, ldb, call.dtype)
-    _cholesky(call, fill, other, info)
-    lower = np.tril(other[0]) if fill == LOWER else np.triu(other[0]).T.conj()
-    half = solve(lower, _hermitian(matrix[0], fill), is_lower=True)
-    values, eigenvectors = _converged(call, info, np.linalg.eigh, solve(lower, half.T.conj(), is_lower=True))
+    matrix, other = square(call, a, n, lda, call.dtype), square(call, b, n, ldb, call.dtype)
+    lower = cholesky(call, fill, other, info)
+    half = solve(lower, hermitian(matrix[0], fill), is_lower=True)
+    values, eigenvectors = converged(call, info, np.linalg.eigh, solve(lower, half.T.conj(), is_lower=True))
     call.store(call.array(w, n, call.real), values)
     if vectors == _VECTORS:
         call.store(matrix, solve(lower.T.conj(), eigenvectors, is_lower=False))
@@ -238,7 +279,7 @@ def _singular(call: Call, jobs: tuple[int, int], sizes: tuple[int, int], a: Stri
     if m < n:
         raise Refused(calls.INVALID_VALUE)
     matrix = _read(call, m, n, a, types[0])
-    left, values, right = _converged(call, info, np.linalg.svd, matrix[0])
+    left, values, right = converged(call, info, np.linalg.svd, matrix[0])
     call.store(call.array(s, len(values), types[1]), values)
     for job, (address, leading), basis, is_left in ((jobs[0], bases[0], left, True), (jobs[1], bases[1], right, False)):
         letter = chr(job)
@@ -258,7 +299,7 @@ def gesvd(call: Call, jobu: int, jobv: int, m: int, n: int, a: int, lda: int, s:
 
 def gesvdj(call: Call, vectors: int, economy: int, m: int, n: int, a: int, lda: int, s: int, u: int, ldu: int, v: int, ldv: int, work: int, size: int, info: int, _settings: int) -> None:  # fmt: skip
     matrix = _read(call, m, n, (a, lda), call.dtype)
-    left, values, right = _converged(call, info, partial(np.linalg.svd, full_matrices=not economy), matrix[0])
+    left, values, right = converged(call, info, partial(np.linalg.svd, full_matrices=not economy), matrix[0])
     call.store(call.array(s, len(values), call.real), values)
     if vectors == _VECTORS:
         call.store(call.matrix(u, m, left.shape[1], ldu), left)
@@ -269,63 +310,55 @@ def gesvdj(call: Call, vectors: int, economy: int, m: int, n: int, a: int, lda: 
 # -- calls that are told the types --------------------------------------------------------------------------
 
 
-def _type(number: int) -> str:
+def type_named(number: int) -> str:
     name = calls.DATA_TYPES.get(number, "")
     if name not in calls.ALL.values():
         raise Refused(_TYPE_NOT_SUPPORTED)
     return name
 
 
+def of_type(call: Call, number: int) -> Call:
+    """Return the call as one of a `cudaDataType`."""
+    return replace(call, dtype=type_named(number))
+
+
 def x_potrf(call: Call, params: int, fill: int, n: int, at: int, a: int, lda: int, compute: int, work: int, size: int, host: int, host_size: int, info: int) -> None:  # fmt: skip
-    _cholesky(call, fill, _square(call, a, n, lda, _type(at)), info)
+    _replace_by_factor(call, fill, square(call, a, n, lda, type_named(at)), info)
 
 
 def x_potrs(call: Call, params: int, fill: int, n: int, columns: int, at: int, a: int, lda: int, bt: int, b: int, ldb: int, info: int) -> None:  # fmt: skip
-    target = call.matrix(b, n, columns, ldb, _type(bt))
+    target = call.matrix(b, n, columns, ldb, type_named(bt))
     call.read(target)
-    _by_cholesky(call, fill, _square(call, a, n, lda, _type(at))[0], target, info)
+    _by_cholesky(call, fill, square(call, a, n, lda, type_named(at))[0], target, info)
 
 
 def x_getrf(call: Call, params: int, m: int, n: int, at: int, a: int, lda: int, pivots: int, compute: int, work: int, size: int, host: int, host_size: int, info: int) -> None:  # fmt: skip
-    _factor(call, m, n, (a, lda), pivots, info, (_type(at), "i8"))
+    _factor(call, m, n, (a, lda), pivots, info, (type_named(at), "i8"))
 
 
 def x_getrs(call: Call, params: int, t: int, n: int, columns: int, at: int, a: int, lda: int, pivots: int, bt: int, b: int, ldb: int, info: int) -> None:  # fmt: skip
-    matrix, target = _square(call, a, n, lda, _type(at)), call.matrix(b, n, columns, ldb, _type(bt))
+    matrix, target = square(call, a, n, lda, type_named(at)), call.matrix(b, n, columns, ldb, type_named(bt))
     _by_factors(call, t, matrix, target, pivots, info, "i8")
 
 
 def x_geqrf(call: Call, params: int, m: int, n: int, at: int, a: int, lda: int, tt: int, factors: int, compute: int, work: int, size: int, host: int, host_size: int, info: int) -> None:  # fmt: skip
-    _qr(call, _read(call, m, n, (a, lda), _type(at)), factors, info, _type(tt))
+    _qr(call, _read(call, m, n, (a, lda), type_named(at)), factors, info, type_named(tt))
 
 
 def x_syevd(call: Call, params: int, vectors: int, fill: int, n: int, at: int, a: int, lda: int, wt: int, w: int, compute: int, work: int, size: int, host: int, host_size: int, info: int) -> None:  # fmt: skip
-    _eigen(call, vectors, fill, _square(call, a, n, lda, _type(at)), w, info, _type(wt))
+    _eigen(call, vectors, fill, square(call, a, n, lda, type_named(at)), w, info, type_named(wt))
 
 
 def x_syevdx(call: Call, params: int, vectors: int, which: int, fill: int, n: int, at: int, a: int, lda: int, low: int, high: int, first: int, last: int, count: int, wt: int, w: int, compute: int, work: int, size: int, host: int, host_size: int, info: int) -> None:  # fmt: skip
-    """Those in [low, high), those from `first` to `last`, or all."""
-    matrix = _square(call, a, n, lda, _type(at))
-    values, eigenvectors = _converged(call, info, np.linalg.eigh, _hermitian(matrix[0], fill))
-    if which == _BY_NUMBER:
-        if not 1 <= first <= last <= n:
-            raise Refused(calls.INVALID_VALUE)
-        kept = np.arange(first - 1, last)
-    elif which == _BY_VALUE:
-        bounds = [call.scalar(address, _type(wt)) for address in (low, high)]
-        kept = np.flatnonzero((values > bounds[0]) & (values <= bounds[1]))
-    else:
-        kept = np.arange(n)
-    call.state.guest.pack("q", count, len(kept))
-    if len(kept):
-        call.store(call.array(w, len(kept), _type(wt)), values[kept])
-        if vectors == _VECTORS:
-            call.store((matrix[0][:, : len(kept)], matrix[1]), eigenvectors[:, kept])
-    _info(call, info, 0)
+    typed = of_type(call, at)
+    matrix = square(call, a, n, lda, typed.dtype)
+    bounds = (call.scalar(low, typed.real), call.scalar(high, typed.real)) if which == _BY_VALUE else (0.0, 0.0)
+    kept = eigen_of_range(typed, vectors, Range(which, bounds, (first, last)), fill, matrix, w, info)
+    call.state.guest.pack("q", count, kept)
 
 
 def x_gesvd(call: Call, params: int, jobu: int, jobv: int, m: int, n: int, at: int, a: int, lda: int, st: int, s: int, ut: int, u: int, ldu: int, vt: int, v: int, ldv: int, compute: int, work: int, size: int, host: int, host_size: int, info: int) -> None:  # fmt: skip
-    types = _type(at), _type(st), _type(ut), _type(vt)
+    types = type_named(at), type_named(st), type_named(ut), type_named(vt)
     _singular(call, (jobu, jobv), (m, n), (a, lda), s, ((u, ldu), (v, ldv)), info, types)
 
 
@@ -337,13 +370,11 @@ _TYPED: dict[str, Served] = {
     "getrs": getrs,
     "geqrf": geqrf,
     "gesvd": gesvd,
-    "gesvdj": gesvdj,
 }
 _PAIRS: dict[tuple[str, str], Served] = {
     ("ormqr", "unmqr"): ormqr,
     ("orgqr", "ungqr"): orgqr,
     ("syevd", "heevd"): syevd,
-    ("syevj", "heevj"): syevj,
     ("sygvd", "hegvd"): sygvd,
 }
 _PLAIN: dict[str, Served] = {
@@ -360,13 +391,13 @@ _PLAIN: dict[str, Served] = {
 
 
 HANDLERS: Handlers = {
-    "cusolverDnCreate": calls.served(create, is_bound=False, statuses=_STATUSES),
-    "cusolverDnDestroy": calls.served(calls.destroy, is_bound=False, statuses=_STATUSES),
-    "cusolverGetVersion": calls.served(calls.gives(12_000), is_bound=False, statuses=_STATUSES),
-    **calls.all_served(_PLAIN, statuses=_STATUSES),
+    "cusolverDnCreate": calls.served(create, is_bound=False, statuses=STATUSES),
+    "cusolverDnDestroy": calls.served(calls.destroy, is_bound=False, statuses=STATUSES),
+    "cusolverGetVersion": calls.served(calls.gives(12_000), is_bound=False, statuses=STATUSES),
+    **calls.all_served(_PLAIN, statuses=STATUSES),
 }
 for _name, _function in _TYPED.items():
-    HANDLERS |= calls.of_types("cusolverDn", _name, _function, calls.ALL, _STATUSES)
+    HANDLERS |= calls.of_types("cusolverDn", _name, _function, calls.ALL, STATUSES)
 for (_real, _complex), _function in _PAIRS.items():
-    HANDLERS |= calls.of_types("cusolverDn", _real, _function, calls.REALS, _STATUSES)
-    HANDLERS |= calls.of_types("cusolverDn", _complex, _function, calls.COMPLEX, _STATUSES)
+    HANDLERS |= calls.of_types("cusolverDn", _real, _function, calls.REALS, STATUSES)
+    HANDLERS |= calls.of_types("cusolverDn", _complex, _function, calls.COMPLEX, STATUSES)

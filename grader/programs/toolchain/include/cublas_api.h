@@ -102,11 +102,15 @@ GRADER_BLAS(cublasSetWorkspace, void *workspace, size_t bytes)
     GRADER_BLAS(cublas##L##getrfBatched, int n, T *const a[], int lda, int *pivots, int *info, int count) \
     GRADER_BLAS(cublas##L##getriBatched, int n, const T *const a[], int lda, const int *pivots, T *const c[], int ldc, int *info, int count) \
     GRADER_BLAS(cublas##L##getrsBatched, cublasOperation_t t, int n, int columns, const T *const a[], int lda, const int *pivots, T *const b[], int ldb, int *info, int count) \
-    GRADER_BLAS(cublas##L##matinvBatched, int n, const T *const a[], int lda, T *const c[], int ldc, int *info, int count)
+    GRADER_BLAS(cublas##L##matinvBatched, int n, const T *const a[], int lda, T *const c[], int ldc, int *info, int count) \
+    GRADER_BLAS(cublas##L##gelsBatched, cublasOperation_t t, int m, int n, int columns, T *const a[], int lda, T *const c[], int ldc, int *info, int *infos, int count) \
+    GRADER_BLAS(cublas##L##tpttr, cublasFillMode_t fill, int n, const T *packed, T *a, int lda) \
+    GRADER_BLAS(cublas##L##trttp, cublasFillMode_t fill, int n, const T *a, int lda, T *packed)
 #define GRADER_BLAS_REAL(L) \
     GRADER_BLAS(cublas##L##nrm2, int n, GRADER_X, R *result) \
     GRADER_BLAS(cublas##L##asum, int n, GRADER_X, R *result) \
     GRADER_BLAS(cublas##L##dot, int n, GRADER_X, GRADER_Y, T *result) \
+    GRADER_BLAS(cublas##L##gemmGroupedBatched, const cublasOperation_t *ta, const cublasOperation_t *tb, const int *m, const int *n, const int *k, const T *alpha, const T *const a[], const int *lda, const T *const b[], const int *ldb, const T *beta, T *const c[], const int *ldc, int count, const int *of_group) \
     GRADER_BLAS(cublas##L##rotm, int n, T *x, int incx, T *y, int incy, const T *parameters) \
     GRADER_BLAS(cublas##L##rotmg, T *d1, T *d2, T *x1, const T *y1, T *parameters) \
     GRADER_BLAS(cublas##L##ger, int m, int n, const T *alpha, GRADER_X, GRADER_Y, T *a, int lda) \
@@ -169,6 +173,7 @@ GRADER_BLAS(cublasHgemmStridedBatched, GRADER_TWO, int m, int n, int k, const T 
 #define GRADER_TYPED(name) const void *name, cudaDataType name##_type, int ld##name
 #define GRADER_VECTOR(name) void *name, cudaDataType name##_type, int inc##name
 GRADER_BLAS(cublasGemmEx, GRADER_TWO, int m, int n, int k, const void *alpha, GRADER_TYPED(a), GRADER_TYPED(b), const void *beta, void *c, cudaDataType c_type, int ldc, cublasComputeType_t compute, cublasGemmAlgo_t algorithm)
+GRADER_BLAS(cublasGemmGroupedBatchedEx, const cublasOperation_t *ta, const cublasOperation_t *tb, const int *m, const int *n, const int *k, const void *alpha, const void *const a[], cudaDataType a_type, const int *lda, const void *const b[], cudaDataType b_type, const int *ldb, const void *beta, void *const c[], cudaDataType c_type, const int *ldc, int count, const int *of_group, cublasComputeType_t compute)
 GRADER_BLAS(cublasGemmBatchedEx, GRADER_TWO, int m, int n, int k, const void *alpha, const void *const a[], cudaDataType a_type, int lda, const void *const b[], cudaDataType b_type, int ldb, const void *beta, void *const c[], cudaDataType c_type, int ldc, int count, cublasComputeType_t compute, cublasGemmAlgo_t algorithm)
 GRADER_BLAS(cublasGemmStridedBatchedEx, GRADER_TWO, int m, int n, int k, const void *alpha, GRADER_TYPED(a), long long sa, GRADER_TYPED(b), long long sb, const void *beta, void *c, cudaDataType c_type, int ldc, long long sc, int count, cublasComputeType_t compute, cublasGemmAlgo_t algorithm)
 GRADER_BLAS(cublasSgemmEx, GRADER_TWO, int m, int n, int k, const float *alpha, GRADER_TYPED(a), GRADER_TYPED(b), const float *beta, void *c, cudaDataType c_type, int ldc)

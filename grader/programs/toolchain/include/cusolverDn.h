@@ -5,7 +5,8 @@ struct cusolverDnContext;
 typedef cusolverDnContext *cusolverDnHandle_t;
 struct cusolverDnParams { int unused; };
 typedef cusolverDnParams *cusolverDnParams_t;
-struct grader_jacobi { double tolerance; int sweeps, sorted; };
+// residual, done: what came of it.
+struct grader_jacobi { double tolerance; int sweeps, sorted; double residual; int done; };
 typedef grader_jacobi *syevjInfo_t;
 typedef grader_jacobi *gesvdjInfo_t;
 enum cusolverDnFunction_t { CUSOLVERDN_GETRF = 0, CUSOLVERDN_POTRF = 1 };
@@ -18,11 +19,13 @@ inline cusolverStatus_t cusolverDnDestroyParams(cusolverDnParams_t p) { delete p
 // Which of two algorithms: the results are the same.
 inline cusolverStatus_t cusolverDnSetAdvOptions(cusolverDnParams_t, cusolverDnFunction_t, cusolverAlgMode_t) { return CUSOLVER_STATUS_SUCCESS; }
 #define GRADER_JACOBI(name, Name) \
-    inline cusolverStatus_t cusolverDnCreate##Name##Info(name##Info_t *info) { *info = new grader_jacobi{1e-12, 100, 1}; return CUSOLVER_STATUS_SUCCESS; } \
+    inline cusolverStatus_t cusolverDnCreate##Name##Info(name##Info_t *info) { *info = new grader_jacobi{1e-12, 100, 1, 0, 0}; return CUSOLVER_STATUS_SUCCESS; } \
     inline cusolverStatus_t cusolverDnDestroy##Name##Info(name##Info_t info) { delete info; return CUSOLVER_STATUS_SUCCESS; } \
     inline cusolverStatus_t cusolverDnX##name##SetTolerance(name##Info_t info, double tolerance) { info->tolerance = tolerance; return CUSOLVER_STATUS_SUCCESS; } \
     inline cusolverStatus_t cusolverDnX##name##SetMaxSweeps(name##Info_t info, int sweeps) { info->sweeps = sweeps; return CUSOLVER_STATUS_SUCCESS; } \
-    inline cusolverStatus_t cusolverDnX##name##SetSortEig(name##Info_t info, int sorted) { info->sorted = sorted; return CUSOLVER_STATUS_SUCCESS; }
+    inline cusolverStatus_t cusolverDnX##name##SetSortEig(name##Info_t info, int sorted) { info->sorted = sorted; return CUSOLVER_STATUS_SUCCESS; } \
+    GRADER_IMPORT("cusolverDnXResidual") cusolverStatus_t cusolverDnX##name##GetResidual(cusolverDnHandle_t handle, name##Info_t info, double *residual, GRADER_PLACE); \
+    GRADER_IMPORT("cusolverDnXSweeps") cusolverStatus_t cusolverDnX##name##GetSweeps(cusolverDnHandle_t handle, name##Info_t info, int *sweeps, GRADER_PLACE);
 GRADER_JACOBI(syevj, Syevj)
 GRADER_JACOBI(gesvdj, Gesvdj)
 #undef GRADER_JACOBI
@@ -54,7 +57,21 @@ GRADER_JACOBI(gesvdj, Gesvdj)
     inline cusolverStatus_t cusolverDn##L##gesvd_bufferSize(cusolverDnHandle_t, int, int, int *size) { *size = 1; return CUSOLVER_STATUS_SUCCESS; } \
     GRADER_SOLVER(cusolverDn##L##gesvd, signed char jobu, signed char jobv, int m, int n, T *a, int lda, R *s, T *u, int ldu, T *v, int ldv, T *work, int size, R *rwork, int *info) \
     inline cusolverStatus_t cusolverDn##L##gesvdj_bufferSize(cusolverDnHandle_t, cusolverEigMode_t, int, int, int, const T *, int, const R *, const T *, int, const T *, int, int *size, gesvdjInfo_t) { *size = 1; return CUSOLVER_STATUS_SUCCESS; } \
-    GRADER_SOLVER(cusolverDn##L##gesvdj, cusolverEigMode_t vectors, int economy, int m, int n, T *a, int lda, R *s, T *u, int ldu, T *v, int ldv, T *work, int size, int *info, gesvdjInfo_t settings)
+    GRADER_SOLVER(cusolverDn##L##gesvdj, cusolverEigMode_t vectors, int economy, int m, int n, T *a, int lda, R *s, T *u, int ldu, T *v, int ldv, T *work, int size, int *info, gesvdjInfo_t settings) \
+    GRADER_SOLVER(cusolverDn##L##potrfBatched, cublasFillMode_t fill, int n, T *a[], int lda, int *infos, int count) \
+    GRADER_SOLVER(cusolverDn##L##potrsBatched, cublasFillMode_t fill, int n, int columns, T *a[], int lda, T *b[], int ldb, int *info, int count) \
+    inline cusolverStatus_t cusolverDn##L##gesvdjBatched_bufferSize(cusolverDnHandle_t, cusolverEigMode_t, int, int, const T *, int, const R *, const T *, int, const T *, int, int *size, gesvdjInfo_t, int) { *size = 1; return CUSOLVER_STATUS_SUCCESS; } \
+    GRADER_SOLVER(cusolverDn##L##gesvdjBatched, cusolverEigMode_t vectors, int m, int n, T *a, int lda, R *s, T *u, int ldu, T *v, int ldv, T *work, int size, int *infos, gesvdjInfo_t settings, int count) \
+    inline cusolverStatus_t cusolverDn##L##gesvdaStridedBatched_bufferSize(cusolverDnHandle_t, cusolverEigMode_t, int, int, int, const T *, int, long long, const R *, long long, const T *, int, long long, const T *, int, long long, int *size, int) { *size = 1; return CUSOLVER_STATUS_SUCCESS; } \
+    GRADER_SOLVER(cusolverDn##L##gesvdaStridedBatched, cusolverEigMode_t vectors, int rank, int m, int n, const T *a, int lda, long long sa, R *s, long long ss, T *u, int ldu, long long su, T *v, int ldv, long long sv, T *work, int size, int *infos, double *residuals, int count) \
+    inline cusolverStatus_t cusolverDn##L##SY##evjBatched_bufferSize(cusolverDnHandle_t, cusolverEigMode_t, cublasFillMode_t, int, const T *, int, const R *, int *size, syevjInfo_t, int) { *size = 1; return CUSOLVER_STATUS_SUCCESS; } \
+    GRADER_SOLVER(cusolverDn##L##SY##evjBatched, cusolverEigMode_t vectors, cublasFillMode_t fill, int n, T *a, int lda, R *w, T *work, int size, int *infos, syevjInfo_t settings, int count) \
+    inline cusolverStatus_t cusolverDn##L##SY##gvj_bufferSize(cusolverDnHandle_t, cusolverEigType_t, cusolverEigMode_t, cublasFillMode_t, int, const T *, int, const T *, int, const R *, int *size, syevjInfo_t) { *size = 1; return CUSOLVER_STATUS_SUCCESS; } \
+    GRADER_SOLVER(cusolverDn##L##SY##gvj, cusolverEigType_t kind, cusolverEigMode_t vectors, cublasFillMode_t fill, int n, T *a, int lda, T *b, int ldb, R *w, T *work, int size, int *info, syevjInfo_t settings) \
+    GRADER_WORK(cusolverDn##L##SY##evdx_bufferSize, cusolverEigMode_t, cusolverEigRange_t, cublasFillMode_t, int, const T *, int, R, R, int, int, int *, const R *) \
+    GRADER_SOLVER(cusolverDn##L##SY##evdx, cusolverEigMode_t vectors, cusolverEigRange_t range, cublasFillMode_t fill, int n, T *a, int lda, R low, R high, int first, int last, int *count, R *w, T *work, int size, int *info) \
+    GRADER_WORK(cusolverDn##L##SY##gvdx_bufferSize, cusolverEigType_t, cusolverEigMode_t, cusolverEigRange_t, cublasFillMode_t, int, const T *, int, const T *, int, R, R, int, int, int *, const R *) \
+    GRADER_SOLVER(cusolverDn##L##SY##gvdx, cusolverEigType_t kind, cusolverEigMode_t vectors, cusolverEigRange_t range, cublasFillMode_t fill, int n, T *a, int lda, T *b, int ldb, R low, R high, int first, int last, int *count, R *w, T *work, int size, int *info)
 GRADER_SOLVER_OF(S, float, float, or, sy)
 GRADER_SOLVER_OF(D, double, double, or, sy)
 GRADER_SOLVER_OF(C, cuComplex, float, un, he)
@@ -77,6 +94,14 @@ GRADER_WORK(cusolverDnXsyevdx_bufferSize, cusolverEigMode_t, cusolverEigRange_t,
 GRADER_SOLVER(cusolverDnXsyevdx, cusolverDnParams_t params, cusolverEigMode_t vectors, cusolverEigRange_t range, cublasFillMode_t fill, int64_t n, cudaDataType a_type, void *a, int64_t lda, void *low, void *high, int64_t first, int64_t last, int64_t *count, cudaDataType w_type, void *w, GRADER_AREAS)
 GRADER_WORK(cusolverDnXgesvd_bufferSize, signed char, signed char, int64_t, int64_t, cudaDataType, const void *, int64_t, cudaDataType, const void *, cudaDataType, const void *, int64_t, cudaDataType, const void *, int64_t, cudaDataType)
 GRADER_SOLVER(cusolverDnXgesvd, cusolverDnParams_t params, signed char jobu, signed char jobv, int64_t m, int64_t n, cudaDataType a_type, void *a, int64_t lda, cudaDataType s_type, void *s, cudaDataType u_type, void *u, int64_t ldu, cudaDataType v_type, void *v, int64_t ldv, GRADER_AREAS)
+GRADER_WORK(cusolverDnXgesvdp_bufferSize, cusolverEigMode_t, int, int64_t, int64_t, cudaDataType, const void *, int64_t, cudaDataType, const void *, cudaDataType, const void *, int64_t, cudaDataType, const void *, int64_t, cudaDataType)
+GRADER_SOLVER(cusolverDnXgesvdp, cusolverDnParams_t params, cusolverEigMode_t vectors, int economy, int64_t m, int64_t n, cudaDataType a_type, void *a, int64_t lda, cudaDataType s_type, void *s, cudaDataType u_type, void *u, int64_t ldu, cudaDataType v_type, void *v, int64_t ldv, GRADER_AREAS, double *error)
+GRADER_WORK(cusolverDnXgesvdr_bufferSize, signed char, signed char, int64_t, int64_t, int64_t, int64_t, int64_t, cudaDataType, const void *, int64_t, cudaDataType, const void *, cudaDataType, const void *, int64_t, cudaDataType, const void *, int64_t, cudaDataType)
+GRADER_SOLVER(cusolverDnXgesvdr, cusolverDnParams_t params, signed char jobu, signed char jobv, int64_t m, int64_t n, int64_t k, int64_t p, int64_t iterations, cudaDataType a_type, void *a, int64_t lda, cudaDataType s_type, void *s, cudaDataType u_type, void *u, int64_t ldu, cudaDataType v_type, void *v, int64_t ldv, GRADER_AREAS)
+GRADER_WORK(cusolverDnXgeev_bufferSize, cusolverEigMode_t, cusolverEigMode_t, int64_t, cudaDataType, const void *, int64_t, cudaDataType, const void *, cudaDataType, const void *, int64_t, cudaDataType, const void *, int64_t, cudaDataType)
+GRADER_SOLVER(cusolverDnXgeev, cusolverDnParams_t params, cusolverEigMode_t left, cusolverEigMode_t right, int64_t n, cudaDataType a_type, void *a, int64_t lda, cudaDataType w_type, void *w, cudaDataType l_type, void *vl, int64_t ldvl, cudaDataType r_type, void *vr, int64_t ldvr, GRADER_AREAS)
+inline cusolverStatus_t cusolverDnXtrtri_bufferSize(cusolverDnHandle_t, cublasFillMode_t, cublasDiagType_t, int64_t, cudaDataType, void *, int64_t, size_t *device_bytes, size_t *host_bytes) { *device_bytes = *host_bytes = 16; return CUSOLVER_STATUS_SUCCESS; }
+GRADER_SOLVER(cusolverDnXtrtri, cublasFillMode_t fill, cublasDiagType_t diagonal, int64_t n, cudaDataType type, void *a, int64_t lda, void *work, size_t bytes, void *host, size_t host_bytes, int *info)
 #undef GRADER_AREAS
 #undef GRADER_WORK
 #undef GRADER_SOLVER
