@@ -106,3 +106,53 @@ GRADER_SOLVER(cusolverDnXtrtri, cublasFillMode_t fill, cublasDiagType_t diagonal
 #undef GRADER_WORK
 #undef GRADER_SOLVER
 #undef GRADER_SOLVER_OF
+// Solutions by factors in lower precision, refined: by names of both types, and by settings, which lie with the host.
+GRADER_IMPORT("cusolverDnRefined") cusolverStatus_t grader_cusolverDnRefined(cusolverDnHandle_t handle, int main, int lowest, int most, int64_t m, int64_t n, int64_t columns, void *a, int64_t lda, void *b, int64_t ldb, void *x, int64_t ldx, int *steps, int *info, int line, const char *file);
+struct cusolverDnIRSParams { cusolverIRSRefinement_t refinement; cusolverPrecType_t main, lowest; double tolerance, inner; cusolver_int_t most, most_inner; int falls_back; };
+struct cusolverDnIRSInfos { cusolver_int_t steps, most; int wants_residuals; };
+typedef cusolverDnIRSParams *cusolverDnIRSParams_t;
+typedef cusolverDnIRSInfos *cusolverDnIRSInfos_t;
+#define GRADER_SETS(name, parameters, ...) inline cusolverStatus_t cusolverDnIRSParams##name parameters { __VA_ARGS__; return CUSOLVER_STATUS_SUCCESS; }
+GRADER_SETS(Create, (cusolverDnIRSParams_t *p), *p = new cusolverDnIRSParams{CUSOLVER_IRS_REFINE_NOT_SET, CUSOLVER_R_64F, CUSOLVER_R_64F, 0, 0, 50, 50, 1})
+GRADER_SETS(Destroy, (cusolverDnIRSParams_t p), delete p)
+GRADER_SETS(SetRefinementSolver, (cusolverDnIRSParams_t p, cusolverIRSRefinement_t refinement), p->refinement = refinement)
+GRADER_SETS(SetSolverMainPrecision, (cusolverDnIRSParams_t p, cusolverPrecType_t type), p->main = type)
+GRADER_SETS(SetSolverLowestPrecision, (cusolverDnIRSParams_t p, cusolverPrecType_t type), p->lowest = type)
+GRADER_SETS(SetSolverPrecisions, (cusolverDnIRSParams_t p, cusolverPrecType_t type, cusolverPrecType_t lowest), p->main = type; p->lowest = lowest)
+GRADER_SETS(SetTol, (cusolverDnIRSParams_t p, double value), p->tolerance = value)
+GRADER_SETS(SetTolInner, (cusolverDnIRSParams_t p, double value), p->inner = value)
+GRADER_SETS(SetMaxIters, (cusolverDnIRSParams_t p, cusolver_int_t most), p->most = most)
+GRADER_SETS(SetMaxItersInner, (cusolverDnIRSParams_t p, cusolver_int_t most), p->most_inner = most)
+GRADER_SETS(GetMaxIters, (cusolverDnIRSParams_t p, cusolver_int_t *most), *most = p->most)
+GRADER_SETS(EnableFallback, (cusolverDnIRSParams_t p), p->falls_back = 1)
+GRADER_SETS(DisableFallback, (cusolverDnIRSParams_t p), p->falls_back = 0)
+#undef GRADER_SETS
+inline cusolverStatus_t cusolverDnIRSInfosCreate(cusolverDnIRSInfos_t *p) { *p = new cusolverDnIRSInfos{0, 50, 0}; return CUSOLVER_STATUS_SUCCESS; }
+inline cusolverStatus_t cusolverDnIRSInfosDestroy(cusolverDnIRSInfos_t p) { delete p; return CUSOLVER_STATUS_SUCCESS; }
+inline cusolverStatus_t cusolverDnIRSInfosGetNiters(cusolverDnIRSInfos_t p, cusolver_int_t *steps) { *steps = p->steps; return CUSOLVER_STATUS_SUCCESS; }
+inline cusolverStatus_t cusolverDnIRSInfosGetOuterNiters(cusolverDnIRSInfos_t p, cusolver_int_t *steps) { *steps = p->steps; return CUSOLVER_STATUS_SUCCESS; }
+inline cusolverStatus_t cusolverDnIRSInfosGetMaxIters(cusolverDnIRSInfos_t p, cusolver_int_t *most) { *most = p->most; return CUSOLVER_STATUS_SUCCESS; }
+inline cusolverStatus_t cusolverDnIRSXgesv_bufferSize(cusolverDnHandle_t, cusolverDnIRSParams_t, cusolver_int_t, cusolver_int_t, size_t *bytes) { *bytes = 16; return CUSOLVER_STATUS_SUCCESS; }
+inline cusolverStatus_t cusolverDnIRSXgels_bufferSize(cusolverDnHandle_t, cusolverDnIRSParams_t, cusolver_int_t, cusolver_int_t, cusolver_int_t, size_t *bytes) { *bytes = 16; return CUSOLVER_STATUS_SUCCESS; }
+inline cusolverStatus_t cusolverDnIRSXgels(cusolverDnHandle_t handle, cusolverDnIRSParams_t p, cusolverDnIRSInfos_t told, cusolver_int_t m, cusolver_int_t n, cusolver_int_t columns, void *a, cusolver_int_t lda, void *b, cusolver_int_t ldb, void *x, cusolver_int_t ldx, void *, size_t, cusolver_int_t *steps, cusolver_int_t *info) {
+    cusolverStatus_t status = grader_cusolverDnRefined(handle, p->main, p->lowest, p->most, m, n, columns, a, lda, b, ldb, x, ldx, steps, info, __builtin_LINE(), __builtin_FILE());
+    told->steps = *steps;
+    told->most = p->most;
+    return status;
+}
+inline cusolverStatus_t cusolverDnIRSXgesv(cusolverDnHandle_t handle, cusolverDnIRSParams_t p, cusolverDnIRSInfos_t told, cusolver_int_t n, cusolver_int_t columns, void *a, cusolver_int_t lda, void *b, cusolver_int_t ldb, void *x, cusolver_int_t ldx, void *work, size_t bytes, cusolver_int_t *steps, cusolver_int_t *info) {
+    return cusolverDnIRSXgels(handle, p, told, n, n, columns, a, lda, b, ldb, x, ldx, work, bytes, steps, info);
+}
+// Programs take their addresses, so these have no parameter for the place of a call.
+#define GRADER_REFINED(two, T, main, lowest) \
+    inline cusolverStatus_t cusolverDn##two##gesv_bufferSize(cusolverDnHandle_t, cusolver_int_t, cusolver_int_t, T *, cusolver_int_t, cusolver_int_t *, T *, cusolver_int_t, T *, cusolver_int_t, void *, size_t *bytes) { *bytes = 16; return CUSOLVER_STATUS_SUCCESS; } \
+    inline cusolverStatus_t cusolverDn##two##gesv(cusolverDnHandle_t handle, cusolver_int_t n, cusolver_int_t columns, T *a, cusolver_int_t lda, cusolver_int_t *, T *b, cusolver_int_t ldb, T *x, cusolver_int_t ldx, void *, size_t, cusolver_int_t *steps, cusolver_int_t *info) { return grader_cusolverDnRefined(handle, main, lowest, 50, n, n, columns, a, lda, b, ldb, x, ldx, steps, info, __builtin_LINE(), __builtin_FILE()); } \
+    inline cusolverStatus_t cusolverDn##two##gels_bufferSize(cusolverDnHandle_t, cusolver_int_t, cusolver_int_t, cusolver_int_t, T *, cusolver_int_t, T *, cusolver_int_t, T *, cusolver_int_t, void *, size_t *bytes) { *bytes = 16; return CUSOLVER_STATUS_SUCCESS; } \
+    inline cusolverStatus_t cusolverDn##two##gels(cusolverDnHandle_t handle, cusolver_int_t m, cusolver_int_t n, cusolver_int_t columns, T *a, cusolver_int_t lda, T *b, cusolver_int_t ldb, T *x, cusolver_int_t ldx, void *, size_t, cusolver_int_t *steps, cusolver_int_t *info) { return grader_cusolverDnRefined(handle, main, lowest, 50, m, n, columns, a, lda, b, ldb, x, ldx, steps, info, __builtin_LINE(), __builtin_FILE()); }
+GRADER_REFINED(DD, double, CUSOLVER_R_64F, CUSOLVER_R_64F) GRADER_REFINED(DS, double, CUSOLVER_R_64F, CUSOLVER_R_32F) GRADER_REFINED(DH, double, CUSOLVER_R_64F, CUSOLVER_R_16F)
+GRADER_REFINED(DB, double, CUSOLVER_R_64F, CUSOLVER_R_16BF) GRADER_REFINED(DX, double, CUSOLVER_R_64F, CUSOLVER_R_TF32) GRADER_REFINED(SS, float, CUSOLVER_R_32F, CUSOLVER_R_32F)
+GRADER_REFINED(SH, float, CUSOLVER_R_32F, CUSOLVER_R_16F) GRADER_REFINED(SB, float, CUSOLVER_R_32F, CUSOLVER_R_16BF) GRADER_REFINED(SX, float, CUSOLVER_R_32F, CUSOLVER_R_TF32)
+GRADER_REFINED(ZZ, cuDoubleComplex, CUSOLVER_C_64F, CUSOLVER_C_64F) GRADER_REFINED(ZC, cuDoubleComplex, CUSOLVER_C_64F, CUSOLVER_C_32F) GRADER_REFINED(ZK, cuDoubleComplex, CUSOLVER_C_64F, CUSOLVER_C_16F)
+GRADER_REFINED(ZE, cuDoubleComplex, CUSOLVER_C_64F, CUSOLVER_C_16BF) GRADER_REFINED(ZY, cuDoubleComplex, CUSOLVER_C_64F, CUSOLVER_C_TF32) GRADER_REFINED(CC, cuComplex, CUSOLVER_C_32F, CUSOLVER_C_32F)
+GRADER_REFINED(CK, cuComplex, CUSOLVER_C_32F, CUSOLVER_C_16F) GRADER_REFINED(CE, cuComplex, CUSOLVER_C_32F, CUSOLVER_C_16BF) GRADER_REFINED(CY, cuComplex, CUSOLVER_C_32F, CUSOLVER_C_TF32)
+#undef GRADER_REFINED
