@@ -30,7 +30,7 @@ enum cublasAtomicsMode_t { CUBLAS_ATOMICS_NOT_ALLOWED = 0, CUBLAS_ATOMICS_ALLOWE
 enum cublasGemmAlgo_t { CUBLAS_GEMM_DFALT = -1, CUBLAS_GEMM_DEFAULT = -1, CUBLAS_GEMM_ALGO0 = 0, CUBLAS_GEMM_DEFAULT_TENSOR_OP = 99, CUBLAS_GEMM_DFALT_TENSOR_OP = 99, CUBLAS_GEMM_ALGO0_TENSOR_OP = 100 };
 enum cublasMath_t {
     CUBLAS_DEFAULT_MATH = 0, CUBLAS_TENSOR_OP_MATH = 1, CUBLAS_PEDANTIC_MATH = 2, CUBLAS_TF32_TENSOR_OP_MATH = 3,
-    CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION = 16
+    CUBLAS_FP32_EMULATED_BF16X9_MATH = 4, CUBLAS_FP64_EMULATED_FIXEDPOINT_MATH = 8, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION = 16
 };
 enum cublasComputeType_t {
     CUBLAS_COMPUTE_16F = 64, CUBLAS_COMPUTE_16F_PEDANTIC = 65, CUBLAS_COMPUTE_32F = 68, CUBLAS_COMPUTE_32F_PEDANTIC = 69,
@@ -39,6 +39,13 @@ enum cublasComputeType_t {
 };
 typedef cudaDataType cublasDataType_t;
 
+// How products of wide numbers may be made up of narrow ones. No device that is told of here has that: the library computes them as they are.
+enum cublasEmulationStrategy_t { CUBLAS_EMULATION_STRATEGY_DEFAULT = 0, CUBLAS_EMULATION_STRATEGY_PERFORMANT = 1, CUBLAS_EMULATION_STRATEGY_EAGER = 2 };
+inline cublasStatus_t cublasSetEmulationStrategy(cublasHandle_t, cublasEmulationStrategy_t) { return CUBLAS_STATUS_SUCCESS; }
+inline cublasStatus_t cublasSetEmulationSpecialValuesSupport(cublasHandle_t, cudaEmulationSpecialValuesSupport) { return CUBLAS_STATUS_SUCCESS; }
+inline cublasStatus_t cublasSetFixedPointEmulationMantissaControl(cublasHandle_t, cudaEmulationMantissaControl) { return CUBLAS_STATUS_SUCCESS; }
+inline cublasStatus_t cublasSetFixedPointEmulationMaxMantissaBitCount(cublasHandle_t, int) { return CUBLAS_STATUS_SUCCESS; }
+inline cublasStatus_t cublasSetFixedPointEmulationMantissaBitOffset(cublasHandle_t, int) { return CUBLAS_STATUS_SUCCESS; }
 // The same call under the name that the headers of NVIDIA give it, too.
 #define GRADER_BLAS_(name, ...) \
     GRADER_IMPORT(#name) cublasStatus_t name(__VA_ARGS__, GRADER_PLACE); \
