@@ -26,7 +26,8 @@ def _rounded(matrix: Array, bits: int) -> Array:
     parts = wide.view(wide.real.dtype)
     mantissas, exponents = np.frexp(parts)
     kept = np.ldexp(np.round(np.ldexp(mantissas, bits)), exponents - bits)
-    return kept.astype(parts.dtype).view(wide.dtype)
+    rounded: Array = kept.astype(parts.dtype).view(wide.dtype)
+    return rounded
 
 
 def _in_lower(matrix: Array, bits: int) -> Array:
@@ -39,9 +40,10 @@ def _in_lower(matrix: Array, bits: int) -> Array:
 def _solved(matrix: Array, right: Array, bits: int) -> Array:
     low = _in_lower(matrix, bits)
     rhs = right.astype(low.dtype)
-    if matrix.shape[0] == matrix.shape[1]:
-        return np.linalg.solve(low, rhs).astype(matrix.dtype)
-    return np.linalg.lstsq(low, rhs, rcond=None)[0].astype(matrix.dtype)
+    is_square = matrix.shape[0] == matrix.shape[1]
+    solved = np.linalg.solve(low, rhs) if is_square else np.linalg.lstsq(low, rhs, rcond=None)[0]
+    solution: Array = solved.astype(matrix.dtype)
+    return solution
 
 
 def _refined(matrix: Array, right: Array, bits: int, most: int) -> tuple[Array, int]:
