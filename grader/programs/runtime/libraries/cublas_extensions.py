@@ -253,7 +253,7 @@ _EPILOGUES = {1, _RELU, _BIAS, _RELU | _BIAS, _GELU, _GELU | _BIAS}
 _RESULT = struct.Struct("<64xQif16x")
 # Attributes by number: name and layout.
 _Attributes = Mapping[int, tuple[str, str]]
-_OPERATION: _Attributes = {
+_OPERATION_HAS: _Attributes = {
     0: ("compute", "i"),
     1: ("scale", "i"),
     2: ("pointer_mode", "i"),
@@ -265,8 +265,12 @@ _OPERATION: _Attributes = {
     15: ("multiprocessors", "i"),
     25: ("fast", "b"),
     26: ("bias_type", "i"),
+    31: ("a_scaled_by", "i"),
+    32: ("b_scaled_by", "i"),
+    33: ("c_scaled_by", "i"),
+    34: ("d_scaled_by", "i"),
 }
-_LAYOUT: _Attributes = {
+_LAYOUT_HAS: _Attributes = {
     0: ("type", "i"),
     1: ("order", "i"),
     2: ("rows", "Q"),
@@ -276,7 +280,7 @@ _LAYOUT: _Attributes = {
     6: ("stride", "q"),
 }
 # What a preference says chooses among ways to the same result, and is kept to be asked for.
-_PREFERENCE: _Attributes = {
+_PREFERENCE_HAS: _Attributes = {
     0: ("search", "I"),
     1: ("workspace", "Q"),
     3: ("reductions", "I"),
@@ -293,18 +297,16 @@ def create_lt(call: Call, handle: int) -> None:
     calls.new_handle(call.state, handle, {"kind": "lt"}, _NO_MEMORY)
 
 
-def create_operation(call: Call, pointer: int, compute: int, scale: int) -> None:
-    fields = {"kind": "operation", "compute": compute, "scale": scale, "epilogue": 1, "bias_type": -1}
-    calls.new_handle(call.state, pointer, fields, _NO_MEMORY)
+def _operation(call: Call, compute: int, scale: int) -> dict[str, Any]:
+    return {"kind": "operation", "compute": compute, "scale": scale, "epilogue": 1, "bias_type": -1}
 
 
-def create_layout(call: Call, pointer: int, kind: int, rows: int, columns: int, leading: int) -> None:
-    fields = {"kind": "layout", "type": kind, "rows": rows, "columns": columns, "leading": leading, "batch": 1}
-    calls.new_handle(call.state, pointer, fields, _NO_MEMORY)
+def _layout(call: Call, kind: int, rows: int, columns: int, leading: int) -> dict[str, Any]:
+    return {"kind": "layout", "type": kind, "rows": rows, "columns": columns, "leading": leading, "batch": 1}
 
 
-def create_preference(call: Call, pointer: int) -> None:
-    calls.new_handle(call.state, pointer, {"kind": "preference"}, _NO_MEMORY)
+def _preference(call: Call) -> dict[str, Any]:
+    return {"kind": "preference"}
 
 
 def _attribute(attributes: _Attributes, which: int, size: int) -> tuple[str, str]:
@@ -363,6 +365,7 @@ def _extents(operation: Mapping[str, Any], a: Any, b: Any, c: Any, d: Any) -> tu
         operation["epilogue"] in _EPILOGUES
         and operation.get("pointer_mode", 0) <= _ON_DEVICE
         and operation["scale"] in calls.DATA_TYPES
+        and not any(operation.get(f"{matrix}_scaled_by", 0) for matrix in "abcd")
         and all(x["type"] in calls.DATA_TYPES and x.get("order", _COLUMN) in (_COLUMN, _ROW) for x in (a, b, c, d))
     )
     if not is_served:
@@ -424,9 +427,21 @@ def product(call: Call, operation: int, alpha: int, a: int, la: int, b: int, lb:
         call.store(target, _finished(call, of, value, calls.DATA_TYPES[layouts[3]["type"]], number))
 
 
-def _object(name: str, attributes: _Attributes, maker: Callable[..., None]) -> Handlers:
+def _object(name: str, attributes: _Attributes, fields_of: Callable[..., dict[str, Any]], count: int) -> Handlers:
+    """fields_of: of an object that is made by so many numbers."""
+
+    def create(call: Call, pointer: int, *values: int) -> None:
+        calls.new_handle(call.state, pointer, fields_of(call, *values), _NO_MEMORY)
+
+    def place(call: Call, pointer: int, *values: int) -> None:
+        # The object lies with the program: its address is its handle.
+        if len(call.state.libraries) >= calls.MAX_HANDLES:
+            raise Refused(_NO_MEMORY)
+        call.state.libraries[pointer] = fields_of(call, *values)
+
     return {
-        f"{name}Create": calls.served(maker, is_bound=False),
+        f"{name}Create": ("i" * (1 + count), calls.served(create, is_bound=False)[1]),
+        f"{name}Init": ("i" * (1 + count), calls.served(place, is_bound=False)[1]),
         f"{name}Destroy": calls.served(calls.destroy, is_bound=False),
         f"{name}SetAttribute": calls.served(_setter(attributes)),
         f"{name}GetAttribute": calls.served(_getter(attributes)),
@@ -452,9 +467,9 @@ HANDLERS: Handlers = {
     "cublasSgemmEx": calls.served(sgemm_ex),
     "cublasLtCreate": calls.served(create_lt, is_bound=False),
     "cublasLtDestroy": calls.served(calls.destroy, is_bound=False),
-    **_object("cublasLtMatmulDesc", _OPERATION, create_operation),
-    **_object("cublasLtMatrixLayout", _LAYOUT, create_layout),
-    **_object("cublasLtMatmulPreference", _PREFERENCE, create_preference),
+    **_object("cublasLtMatmulDesc", _OPERATION_HAS, _operation, 2),
+    **_object("cublasLtMatrixLayout", _LAYOUT_HAS, _layout, 4),
+    **_object("cublasLtMatmulPreference", _PREFERENCE_HAS, _preference, 0),
     "cublasLtMatmulAlgoGetHeuristic": calls.served(heuristic),
     "cublasLtMatmul": calls.served(product),
 }
