@@ -5,12 +5,17 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from grader import i18n
 from grader.processes import fork_server
+from grader.programs import execution
+from grader.programs.sources import Program
+from grader.programs.toolchain.compile import HostProgram
+from grader.programs.toolchain.zig import Library
 
 # The same examples at every run, and no example is too slow: what a test says depends on the code alone.
 settings.register_profile(
@@ -58,4 +63,24 @@ def forked(request: pytest.FixtureRequest, fork_servers: fork_server.Servers) ->
         yield
         return
     with fork_server.kept(fork_servers):
+        yield
+
+
+@pytest.fixture(scope="session")
+def host_cache(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with compiled host code by its hash, kept for the next run of the tests where pytest keeps anything."""
+    kept: pytest.Cache | None = getattr(pytestconfig, "cache", None)
+    return kept.mkdir("programs") if kept is not None else tmp_path_factory.mktemp("programs")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled_once(host_cache: Path) -> Iterator[None]:
+    """Host code is compiled once for all tests that run the same: a lab's reference, a harness, a sample."""
+    compile_host = execution._host
+
+    def compiled(program: Program, library: Library, architecture: str, cache: Path | None) -> HostProgram:
+        return compile_host(program, library, architecture, cache or host_cache)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(execution, "_host", compiled)
         yield

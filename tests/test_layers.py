@@ -7,6 +7,7 @@ import graphlib
 import re
 import subprocess
 import sys
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -93,24 +94,28 @@ HEAVY = (
 @cache
 def imports(path: Path) -> list[tuple[str, bool]]:
     """Modules that a file imports, and whether that happens when the file itself is imported."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    inside = {
-        id(node)
-        for outer in ast.walk(tree)
-        if isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef))
-        or (isinstance(outer, ast.If) and "TYPE_CHECKING" in ast.unparse(outer.test))
-        for node in ast.walk(outer)
-    }
-    found = []
-    for node in ast.walk(tree):
+    modules = []
+    for node, at_import in statements(ast.parse(path.read_text(encoding="utf-8")).body):
         if isinstance(node, ast.Import):
-            found += [(alias.name, id(node) not in inside) for alias in node.names]
+            modules += [(alias.name, at_import) for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
             assert node.level == 0, f"{path}: relative import"
-            found += [(name, id(node) not in inside) for name in {of_name(node.module, a.name) for a in node.names}]
-    return found
+            modules += [(name, at_import) for name in {of_name(node.module, alias.name) for alias in node.names}]
+    return modules
 
 
+def statements(body: Iterable[ast.AST], at_import: bool = True) -> Iterator[tuple[ast.AST, bool]]:
+    """Statements with those inside them, and whether each is executed when the file is imported."""
+    for node in body:
+        yield node, at_import
+        is_later = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or (
+            isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        )
+        for part_of_it in ("body", "orelse", "finalbody", "handlers", "cases"):
+            yield from statements(getattr(node, part_of_it, ()), at_import and not is_later)
+
+
+@cache
 def of_name(module: str, name: str) -> str:
     """The module that `from module import name` is about: `module` itself, or the one of that name in it."""
     inner = PACKAGE.parent.joinpath(*module.split("."), name)

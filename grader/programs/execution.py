@@ -421,7 +421,7 @@ def _host(program: Program, library: Library, architecture: str, cache: Path | N
     files = (program.units, sorted(program.host.items()), program.defined, program.is_linked)
     digest = hashlib.sha256(repr((files, library.folder.name, architecture)).encode())
     headers = [path for path in advance.INCLUDE.rglob("*") if path.is_file()]
-    for path in sorted([Path(compiling.__file__), Path(advance.__file__), *headers]):
+    for path in sorted([*Path(compiling.__file__).parent.glob("*.py"), *headers]):
         digest.update(path.read_bytes())
     kept = cache / f"{digest.hexdigest()[:32]}.msgpack"
     if kept.is_file():

@@ -64,13 +64,13 @@ def complaint(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
     return err.removeprefix("grade: ").strip()
 
 
-def test_a_good_submission_passes(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_good_submission_passes(quick: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(capsys, SAMPLES / "ivanov", "--lab", "transpose", "--no-pdf")
     assert (code, err) == (0, "")
     assert "✓ passed: 95 of 100 points, 5 pending" in out
     assert "Report: reports/ivanov/transpose/report.html" in out
-    assert files(here) == {"reports/ivanov/transpose/result.json", "reports/ivanov/transpose/report.html"}
-    result = decode((here / "reports/ivanov/transpose/result.json").read_bytes())
+    assert files(quick / "reports") == {"ivanov/transpose/result.json", "ivanov/transpose/report.html"}
+    result = decode((quick / "reports/ivanov/transpose/result.json").read_bytes())
     assert result.environment.command == f"grade {SAMPLES / 'ivanov'} --lab transpose"
 
 
@@ -82,7 +82,7 @@ def test_a_fault_is_told_with_its_line_and_fails(quick: Path, capsys: pytest.Cap
     assert (quick / "o/petrova/transpose/report.html").is_file()
 
 
-def test_the_whole_process_writes_a_pdf_and_plain_text(here: Path) -> None:
+def test_the_whole_process_writes_a_pdf_and_plain_text(quick: Path) -> None:
     command = [sys.executable, "-m", "grader", str(SAMPLES / "ivanov"), "--lab", "transpose"]
     environment = {k: v for k, v in os.environ.items() if k not in ("LC_ALL", "LC_MESSAGES", "COLUMNS")}
     environment |= {"LANG": "ru_RU.UTF-8", "PYTHONPATH": str(ROOT)}
@@ -91,7 +91,7 @@ def test_the_whole_process_writes_a_pdf_and_plain_text(here: Path) -> None:
     assert "\x1b" not in done.stdout
     assert "✓ пройдено: 95 из 100 баллов" in done.stdout
     assert "Отчёт: reports/ivanov/transpose/report.html" in done.stdout
-    assert (here / "reports/ivanov/transpose/report.pdf").read_bytes().startswith(b"%PDF-")
+    assert (quick / "reports/ivanov/transpose/report.pdf").read_bytes().startswith(b"%PDF-")
 
 
 def test_a_machine_without_pango_still_gets_html(quick: Path) -> None:

@@ -116,7 +116,6 @@ def test_its_parts_may_stand_in_other_files(tmp_path: Path) -> None:
     [
         ("{ static int calls; if (calls++ == 0) BODY }", "a second one in the same process, with a = "),
         ("{ BODY cudaDeviceSynchronize(); *(volatile int *)0x7fffffffffff = 0; }", "did not return"),
-        ('{ BODY while (n >= 0) { asm volatile(""); } }', "did not return"),
     ],
 )
 def test_what_comes_after_the_work_counts_too(tmp_path: Path, body: str, reason: str) -> None:
@@ -373,13 +372,11 @@ void solve(const float *in, float *out, int n)
 
 
 def test_no_line_of_a_library_is_the_student_s(tmp_path: Path) -> None:
-    result = graded(tmp_path, THRUST, find("vector-sum"))
-    (uses,) = failed(result).values()
-    assert (uses.check, uses.line) == ("uses", 10)
+    result = graded(tmp_path, THRUST.replace("first + n", "first + n + 1"), find("vector-sum"))
+    assert failed(result)["uses"].line == 10
     counters = result.variants["solve"].counters
     assert counters is not None and {(row.file, row.line) for row in counters.by_line} == {("", 5)}
-    past_the_end = graded(tmp_path, THRUST.replace("first + n", "first + n + 1"), find("vector-sum"))
-    memory = failed(past_the_end)["memory_safety"]
+    memory = failed(result)["memory_safety"]
     assert (memory.file, memory.line) == ("", None)
 
 

@@ -24,6 +24,11 @@ Edit = Callable[[str], str]
 SMALL = 64
 
 
+@pytest.fixture(scope="module", autouse=True)
+def compiled_once() -> None:
+    """Here it is counted what is compiled."""
+
+
 def in_a_kernel(text: str, statement: str) -> str:
     """`text` with a statement at the beginning of its first kernel's body."""
     begin = text.index("{", re.search(r"^(?:template.*\n)?__global__", text, re.M).start()) + 1  # type: ignore[union-attr]
