@@ -12,20 +12,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from grader import measured
 from grader.errors import UsageError
-from grader.measured import (
-    BackendName,
-    Counters,
-    Diagnosis,
-    FasterChange,
-    HostMemory,
-    PredictedTime,
-    Record,
-    Resources,
-    SweepRecord,
-    Timing,
-    Witness,
-)
 from grader.message import Message, msg
 
 CaseKind = Literal["correct", "ragged", "observe", "large"]
@@ -36,7 +24,7 @@ HazardKind = Literal["race", "out_of_bounds", "uninitialized", "barrier_divergen
 # One check's verdict, and what a list of them comes to; what a teacher decided of them.
 
 
-class Override(Record, frozen=True):
+class Override(measured.Record, frozen=True):
     """Points that a teacher gives, in place of the grader's.
 
     was, was_pending, was_possible: what stood there.  outdated: what it replaces is no more what it was when that was
@@ -51,7 +39,7 @@ class Override(Record, frozen=True):
     outdated: bool = False
 
 
-class Lateness(Record, frozen=True):
+class Lateness(measured.Record, frozen=True):
     """Work that was handed in after its deadline.
 
     handed_in, deadline: ISO 8601; the student's extra time is part of the deadline.  days: begun days between them.
@@ -66,7 +54,7 @@ class Lateness(Record, frozen=True):
     lost_pending: float = 0.0
 
 
-class Decisions(Record, frozen=True):
+class Decisions(measured.Record, frozen=True):
     """What holds for the whole mark.
 
     late: null for work in time.  total: null where the sum of the checks stands.  note: "" where there is none.
@@ -95,7 +83,7 @@ OF_TIME = frozenset({"speedup"})
 """Checks that no machine without a GPU can judge, which says nothing about the work."""
 
 
-class Repair(Record, frozen=True):
+class Repair(measured.Record, frozen=True):
     """The smallest change that was found with which the kernel passes every check: compiled, run and graded.
 
     file, line: where the fault is.  kind: what is wrong there; docs/result.md lists the kinds.
@@ -112,7 +100,7 @@ class Repair(Record, frozen=True):
     effect_said: Message | None = None
 
 
-class Check(Record, frozen=True):
+class Check(measured.Record, frozen=True):
     """One check's verdict.
 
     message: what was found.  hint: why it matters and how to fix it, "" when there is nothing to fix.
@@ -140,13 +128,13 @@ class Check(Record, frozen=True):
     line: int | None = None
     skip_reason: SkipReason = ""
     data: dict[str, Any] = {}
-    diagnosis: Diagnosis | None = None
+    diagnosis: measured.Diagnosis | None = None
     repair: Repair | None = None
     override: Override | None = None
     file: str = ""
 
 
-class Score(Record, frozen=True):
+class Score(measured.Record, frozen=True):
     """Points.  earned + pending ≤ possible; what is neither earned nor pending is lost."""
 
     earned: float
@@ -200,7 +188,7 @@ def weightier(codes: Iterable[int]) -> int:
 # What was graded, and how.
 
 
-class Launch(Record, frozen=True):
+class Launch(measured.Record, frozen=True):
     """The launch a kernel was graded with; `from` tells who said so.
 
     tile: elements that one block covers along x, y; shared_bytes: dynamic shared memory.
@@ -219,7 +207,7 @@ class Launch(Record, frozen=True):
     by: Literal["", "stated", "observed", "read", "inferred", "lab"] = ""
 
 
-class Case(Record, frozen=True):
+class Case(measured.Record, frozen=True):
     """One run of a kernel at one size; numbers are null where the run gave no output.
 
     first_wrong: index of the first wrong element of the output, slowest axis first.
@@ -230,7 +218,7 @@ class Case(Record, frozen=True):
     size: dict[str, int]
     status: Literal["pass", "fail", "error"]
     kind: CaseKind = "correct"
-    backend: BackendName = "emulator"
+    backend: measured.BackendName = "emulator"
     max_abs_error: float | None = None
     mismatches: int | None = None
     first_wrong: list[int] | None = None
@@ -239,7 +227,7 @@ class Case(Record, frozen=True):
     drawn: bool = False
 
 
-class Hazard(Record, frozen=True):
+class Hazard(measured.Record, frozen=True):
     """A fault seen while the kernel ran: the first thread that did it; `count` says how many times it was seen.
 
     other_*: the access that it collides with (races).
@@ -261,7 +249,7 @@ class Hazard(Record, frozen=True):
     file: str = ""
 
 
-class Variant(Record, frozen=True):
+class Variant(measured.Record, frozen=True):
     """What was found out about the kernel of one variant; `kernel` is null when none was found.
 
     predicted: its time on a GPU that is not there; unpredicted: why there is none, "" where none was asked for.
@@ -274,24 +262,24 @@ class Variant(Record, frozen=True):
     end_line: int | None = None
     launch: Launch | None = None
     cases: list[Case] = []
-    counters: Counters | None = None
+    counters: measured.Counters | None = None
     hazards: list[Hazard] = []
     remarks: list[str] = []
     remarks_said: list[Message] = []
-    timing: list[Timing] = []
-    resources: Resources | None = None
-    host_memory: list[HostMemory] = []
-    witnesses: list[Witness] = []
-    predicted: PredictedTime | None = None
+    timing: list[measured.Timing] = []
+    resources: measured.Resources | None = None
+    host_memory: list[measured.HostMemory] = []
+    witnesses: list[measured.Witness] = []
+    predicted: measured.PredictedTime | None = None
     unpredicted: str = ""
     unpredicted_said: Message | None = None
-    faster: FasterChange | None = None
+    faster: measured.FasterChange | None = None
 
 
 SCHEMA_VERSION: Literal[3] = 3
 
 
-class TitlePage(Record, frozen=True):
+class TitlePage(measured.Record, frozen=True):
     """What a student's university wants on a title page; "" for what was not given."""
 
     university: str = ""
@@ -302,7 +290,7 @@ class TitlePage(Record, frozen=True):
     year: str = ""
 
 
-class Student(Record, frozen=True):
+class Student(measured.Record, frozen=True):
     """Who handed the work in; `id` is the folder's name, title_page what `submission.yaml` gives for it."""
 
     id: str
@@ -311,7 +299,7 @@ class Student(Record, frozen=True):
     title_page: TitlePage = TitlePage()
 
 
-class Environment(Record, frozen=True):
+class Environment(measured.Record, frozen=True):
     """What the result was made with: enough to make it again.
 
     backend: "gpu" when results come from a GPU as well as from the emulator, whose counters stand in either case.
@@ -339,7 +327,7 @@ class Environment(Record, frozen=True):
     drawn_by: Literal["", "submission", "secret"] = ""
 
 
-class Source(Record, frozen=True):
+class Source(measured.Record, frozen=True):
     """A graded file as text (line ends `\\n`, no byte order mark); `sha256` is of the file's bytes.
 
     notebook: the notebook that the text is taken from, "" for a file of its own.  cells: of such a text the first line
@@ -359,7 +347,7 @@ class Source(Record, frozen=True):
         return (before[-1][1], line - before[-1][0] + 1) if before else None
 
 
-class Result(Record, frozen=True):
+class Result(measured.Record, frozen=True):
     """All that is known about one student's work for one lab.
 
     Beside a text `x` its message stands as `x_said`, so that it can be said in another language; results of version 1
@@ -378,7 +366,7 @@ class Result(Record, frozen=True):
     sources: list[Source] = []
     remarks: list[str] = []
     remarks_said: list[Message] = []
-    sweeps: list[SweepRecord] = []
+    sweeps: list[measured.SweepRecord] = []
     decisions: Decisions | None = None
     schema_version: Literal[1, 2, 3] = SCHEMA_VERSION
 

@@ -14,17 +14,8 @@ from statistics import mean, median
 from grader.exports.entries import CourseExport, Entry, Export, Table, course_percent, in_order, percent, shown_names
 from grader.i18n import _
 from grader.message import Message, msg
+from grader.report import summary
 from grader.report.job import decided, in_language
-from grader.report.summary import (
-    FAULT_STATUSES,
-    GroupRow,
-    blocked_points,
-    failed_row,
-    group_row,
-    lost_points,
-    shortened,
-    title_of,
-)
 from grader.report.text import Numbers, visible, visible_line
 from grader.result import Check, Decisions
 from grader.similarity import Pair, alike
@@ -164,18 +155,18 @@ def _lost(graded: Sequence[Entry], names: Mapping[str, str], numbers: Numbers) -
     for entry in graded:
         assert entry.result is not None
         for check in entry.result.checks:
-            if check.status in FAULT_STATUSES:
+            if check.status in summary.FAULT_STATUSES:
                 # A kernel that is not there costs nothing itself: all that is asked of it waits.
-                points = lost_points(check) + blocked_points(entry.result.checks, check)
+                points = summary.lost_points(check) + summary.blocked_points(entry.result.checks, check)
                 if points > 0:
-                    by_title[title_of(check)].append((points, entry, check))
+                    by_title[summary.title_of(check)].append((points, entry, check))
     rows = []
     for title, faults in by_title.items():
         # The one that lost most shows it best, of these one with a report.
         _points, entry, check = max(faults, key=lambda fault: (fault[0], bool(fault[1].report)))
         points = sum(points for points, _entry, _check in faults)
         students = {fault[1].student for fault in faults}
-        words = visible_line(shortened(check.message, 200))
+        words = visible_line(summary.shortened(check.message, 200))
         rows.append((points, LostRow(title, len(students), numbers.points(points), _who(entry, names), words)))
     rows.sort(key=lambda row: (-row[0], -row[1].count, row[1].title))
     return tuple(row for _points, row in rows)
@@ -329,16 +320,16 @@ def _sortable(entry: Entry, language: str) -> tuple[float, str]:
     return (-1.0, "") if share is None else (share, Numbers(language).decimal(share))
 
 
-def rows_of(entries: Sequence[Entry], variants: Sequence[str], language: str) -> list[GroupRow]:
+def rows_of(entries: Sequence[Entry], variants: Sequence[str], language: str) -> list[summary.GroupRow]:
     """The entries as rows of a table, by the names that the roster knows."""
     rows, shown = [], shown_names(entries)
     for entry in entries:
         who = entry.who
         if entry.result is None:
-            row = failed_row(entry.student, said(entry.reason))
+            row = summary.failed_row(entry.student, said(entry.reason))
             row = replace(row, status="nothing" if _has_nothing(entry) else row.status)
         else:
-            row = group_row(entry.result, variants, language, entry.report)
+            row = summary.group_row(entry.result, variants, language, entry.report)
         name = visible_line(shown[entry.student])
         # Where no roster names anybody, folders are what the teacher knows, and what the course's files may call them.
         student = name if entry.person is not None and entry.person.name else row.student

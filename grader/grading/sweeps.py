@@ -34,14 +34,7 @@ from grader.gpu.bench import (
 from grader.gpu.messages import Prepared
 from grader.gpu.process import nbytes_of
 from grader.gpu.session import FAULTS, GpuFault, TimedKernel
-from grader.grading.counted_sweeps import (
-    EmulatorSweeps,
-    KeptPoints,
-    ended,
-    for_each_mode,
-    record_of,
-    targets_of,
-)
+from grader.grading import counted_sweeps
 from grader.grading.sweep_plan import Owner, Place, PreparedPoint, Target, infeasible, places, planned
 from grader.lab.expected import Array, Oracle
 from grader.lab.records import Lab, ReferenceKernel, Sweep
@@ -169,7 +162,7 @@ class GpuSweeps:
                 if isinstance(outcome, LoadedPoint):
                     loaded.append(outcome)
                 else:
-                    points += for_each_mode(sweep, outcome)
+                    points += counted_sweeps.for_each_mode(sweep, outcome)
             if sweep.host_memory:
                 points += [row for one in loaded for row in self._host_copies(sweep, one)]
             else:
@@ -182,7 +175,7 @@ class GpuSweeps:
         }
         rank = {(s.variant, s.of): i for i, s in enumerate(self._targets)}
         points.sort(key=lambda p: (rank[p.variant, p.of], order.get((p.line, p.x), 0)))
-        return record_of(sweep, "gpu", points, left_out)
+        return counted_sweeps.record_of(sweep, "gpu", points, left_out)
 
     def _too_large(self, point: PreparedPoint) -> SweepPoint | None:
         """Return the point without values where its arrays do not fit into the device's memory, else None."""
@@ -287,7 +280,7 @@ class GpuSweeps:
         except GpuFault as fault:
             if not fault.is_submissions:
                 raise
-            return for_each_mode(sweep, _failed(one.point, fault.reason))
+            return counted_sweeps.for_each_mode(sweep, _failed(one.point, fault.reason))
         totals = {row.mode: row.total_us for row in done.rows}
         lacking = infeasible(one.point.target, one.point.place, "impossible", msg("sweeps.no_such_memory"))
         return [
@@ -300,7 +293,7 @@ class GpuSweeps:
 
 def _failed(point: PreparedPoint, reason: str) -> SweepPoint:
     if reason in FAULTS.values():
-        return point.infeasible("failed", ended(LaunchOutcome("fault", reason=reason)))
+        return point.infeasible("failed", counted_sweeps.ended(LaunchOutcome("fault", reason=reason)))
     return point.infeasible("impossible", msg("sweeps.refused", reason=reason))
 
 
@@ -324,7 +317,7 @@ def find(file: Path, left_out: Mapping[str, Message]) -> list[SweepRecord] | Non
     ]
 
 
-_known: dict[str, KeptPoints] = {}
+_known: dict[str, counted_sweeps.KeptPoints] = {}
 """Counts of the labs' own kernels, which are the same for every student that this process grades."""
 
 
@@ -374,10 +367,10 @@ def count_work(
 ) -> list[SweepRecord]:
     """All of the lab's sweeps on the emulator; `evidence` by variant tells which kernels are right."""
 
-    targets, left_out = targets_of(lab, original, evidence)
+    targets, left_out = counted_sweeps.targets_of(lab, original, evidence)
     key = key_of({}, "", lab_files(lab), compilers.nvrtc_version(), architecture, "")
     cached = _known.setdefault(key, {})
-    return EmulatorSweeps(lab, oracle, compilers, cached, compilers.at_once).run(targets, left_out)
+    return counted_sweeps.EmulatorSweeps(lab, oracle, compilers, cached, compilers.at_once).run(targets, left_out)
 
 
 def measure_time(
@@ -400,7 +393,7 @@ def measure_time(
 
     session = gpu.session()
     device = session.device
-    targets, left_out = targets_of(lab, original, evidence)
+    targets, left_out = counted_sweeps.targets_of(lab, original, evidence)
     key = key_of(
         dict(original.submission.device_source),
         repr([(t.variant, t.of, t.kernel.interpretation) for t in targets]),

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from grader.devices import WARP_LANES, gpus
-from grader.lab import formula
+from grader.lab import formula, interfaces, parts, records
 from grader.lab.checks import (
     OF_RUNTIME,
     TESTS,
@@ -26,52 +26,7 @@ from grader.lab.checks import (
     shown_from,
 )
 from grader.lab.formula import FormulaError
-from grader.lab.interfaces import (
-    FilePart,
-    check_file,
-    check_harness,
-    check_keys,
-    check_thresholds,
-    check_values,
-    file_rule,
-    function_of,
-    lab_files,
-    program_of,
-)
 from grader.lab.parameters import KINDS
-from grader.lab.parts import (
-    BACKENDS,
-    FULL_MARKS,
-    LaunchPart,
-    Part,
-    ReferencePart,
-    TextOrTexts,
-    TextPart,
-    case_of,
-    check_known,
-    check_patterns,
-    check_points,
-    formula_text,
-    launch_of,
-    plain_text,
-    reference_of,
-    sibling,
-    task_text,
-    variant_of,
-)
-from grader.lab.records import (
-    Cases,
-    CheckSpec,
-    Drawn,
-    Lab,
-    LaunchRule,
-    Parameter,
-    Sizes,
-    Text,
-    TimingRule,
-    Tolerance,
-    Variant,
-)
 from grader.lab.sweeps import sweeps_of
 from grader.message import msg
 from grader.yaml_file import KeyPath, YamlFile, choose, read
@@ -83,7 +38,9 @@ _FORMULAS = (*_OF_WORK, "unless_below", "max_global", "max_shared", *_OF_CALLS)
 _SHARES = ("max_idle", "min_share")
 
 
-def check_settings(file: YamlFile, keys: KeyPath, specs: Sequence[CheckSpec], cases: Cases, *, is_kernel: bool) -> None:
+def check_settings(
+    file: YamlFile, keys: KeyPath, specs: Sequence[records.CheckSpec], cases: records.Cases, *, is_kernel: bool
+) -> None:
     """Refuse settings that mean nothing, or that nothing could fail by.
 
     keys: where the variant's checks stand.  cases: the sizes at which they are looked at.
@@ -121,13 +78,13 @@ def check_settings(file: YamlFile, keys: KeyPath, specs: Sequence[CheckSpec], ca
                     raise file.error(msg("labs.grows_nowhere", text=work.growth), (*at, "growth"))
 
 
-def _check_numbers(file: YamlFile, at: KeyPath, settings: Settings, cases: Cases) -> None:
+def _check_numbers(file: YamlFile, at: KeyPath, settings: Settings, cases: records.Cases) -> None:
     values = msgspec.structs.asdict(settings)
     for name in _FORMULAS:
         value = values.get(name)
         if value is None or value == "":
             continue
-        text = formula_text(file, (*at, name), value, list(cases.observe))
+        text = parts.formula_text(file, (*at, name), value, list(cases.observe))
         for sizes in (*cases.correct, cases.observe):
             try:
                 got = formula.evaluate(text, sizes)
@@ -146,32 +103,36 @@ def _check_asks(file: YamlFile, at: KeyPath, is_asked: bool, names: Sequence[str
         raise file.error(msg("labs.asks_nothing", names=", ".join(names)), at)
 
 
-class _TestPart(Part, frozen=True):
+class _TestPart(parts.Part, frozen=True):
     points: float
     sizes: dict[str, int]
     shown: str = "open"
     values: dict[str, float] = {}
     seed: int | None = None
     inputs: str = "inputs"
-    about: TextOrTexts | None = None
+    about: parts.TextOrTexts | None = None
 
 
 SHOWN = ("open", "name", "after 2026-12-01", "after 2026-12-01 18:00 Europe/Moscow")
 
 
-def _with_tests(file: YamlFile, variant: Variant, data: Any, parameters: tuple[Parameter, ...]) -> Variant:
+def _with_tests(
+    file: YamlFile, variant: records.Variant, data: Any, parameters: tuple[records.Parameter, ...]
+) -> records.Variant:
     keys: KeyPath = ("variants", variant.name, "tests")
     tests = (_test_of(file, (*keys, n), n, row, parameters) for n, row in data.get("tests", {}).items())
     return replace(variant, checks=(*variant.checks, *tests))
 
 
-def _test_of(file: YamlFile, keys: KeyPath, name: str, data: object, parameters: tuple[Parameter, ...]) -> CheckSpec:
+def _test_of(
+    file: YamlFile, keys: KeyPath, name: str, data: object, parameters: tuple[records.Parameter, ...]
+) -> records.CheckSpec:
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise file.error(msg("labs.variant_name"), keys)
     part = file.decode(_TestPart, keys, data)
-    if not 0 <= part.points <= FULL_MARKS:
-        raise file.error(msg("labs.points", total_points=FULL_MARKS, points=repr(part.points)), (*keys, "points"))
-    check_known(file, (*keys, "values"), part.values, [p.name for p in parameters if p.kind.is_number])
+    if not 0 <= part.points <= parts.FULL_MARKS:
+        raise file.error(msg("labs.points", total_points=parts.FULL_MARKS, points=repr(part.points)), (*keys, "points"))
+    parts.check_known(file, (*keys, "values"), part.values, [p.name for p in parameters if p.kind.is_number])
     if not part.inputs.isidentifier():
         raise file.error(msg("labs.no_function_name", got=part.inputs), (*keys, "inputs"))
     until = None
@@ -180,21 +141,21 @@ def _test_of(file: YamlFile, keys: KeyPath, name: str, data: object, parameters:
         if until is None:
             raise file.error(msg("labs.shown", got=part.shown, allowed=", ".join(SHOWN)), (*keys, "shown"))
     settings = CaseSettings(
-        sizes=case_of(file, (*keys, "sizes"), part.sizes, [p.name for p in parameters if p.is_size]),
+        sizes=parts.case_of(file, (*keys, "sizes"), part.sizes, [p.name for p in parameters if p.is_size]),
         values=part.values,
         seed=part.seed,
         inputs=part.inputs,
         shown="name" if part.shown == "name" else "later" if until is not None else "open",
         until=until,
-        about=plain_text(part.about) if part.about is not None else {},
+        about=parts.plain_text(part.about) if part.about is not None else {},
     )
-    return CheckSpec(f"{TESTS}.{name}", part.points, settings)
+    return records.CheckSpec(f"{TESTS}.{name}", part.points, settings)
 
 
 DTYPES = ("float32", "float64", "float16", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 
 
-class _Parameter(FilePart, frozen=True, kw_only=True):
+class _Parameter(interfaces.FilePart, frozen=True, kw_only=True):
     kind: Literal["input", "output", "size", "in_out", "scalar", "scratch"]
     names: list[str] = []
     dtype: str = ""
@@ -206,7 +167,7 @@ class _Parameter(FilePart, frozen=True, kw_only=True):
     initial: float | None = None
 
 
-class _Sizes(Part, frozen=True):
+class _Sizes(parts.Part, frozen=True):
     correct: list[dict[str, int]]
     observe: dict[str, int]
     probe: dict[str, int] | None = None
@@ -214,17 +175,17 @@ class _Sizes(Part, frozen=True):
     large: list[dict[str, int]] = []
 
 
-class _Drawn(Part, frozen=True):
+class _Drawn(parts.Part, frozen=True):
     shapes: list[dict[str, int | list[int]]] = []
     equal_values: bool = False
 
 
-class _Tolerance(Part, frozen=True):
+class _Tolerance(parts.Part, frozen=True):
     absolute: float | str = 0.0
     relative: float = 0.0
 
 
-class _Timing(Part, frozen=True):
+class _Timing(parts.Part, frozen=True):
     sizes: list[dict[str, int]]
     l2: Literal["cold", "warm"] = "cold"
     flops: str = ""
@@ -233,10 +194,10 @@ class _Timing(Part, frozen=True):
     predict: str = ""
 
 
-_TitleText = str | int | TextPart
+_TitleText = str | int | parts.TextPart
 
 
-class _TitlePage(Part, frozen=True):
+class _TitlePage(parts.Part, frozen=True):
     university: _TitleText = ""
     department: _TitleText = ""
     course: _TitleText = ""
@@ -245,9 +206,9 @@ class _TitlePage(Part, frozen=True):
     year: _TitleText = ""
 
 
-class _Lab(Part, frozen=True):
-    title: TextOrTexts
-    aim: TextOrTexts
+class _Lab(parts.Part, frozen=True):
+    title: parts.TextOrTexts
+    aim: parts.TextOrTexts
     reference: str
     parameters: dict[str, Any]
     sizes: dict[str, Any]
@@ -259,7 +220,7 @@ class _Lab(Part, frozen=True):
     arguments: list[str] = []
     stdin: str = ""
     files: list[str] = []
-    launch: LaunchPart | None = None
+    launch: parts.LaunchPart | None = None
     equal_sizes: list[str] = []
     tolerance: _Tolerance = _Tolerance()
     seed: int = 1
@@ -273,7 +234,7 @@ class _Lab(Part, frozen=True):
     title_page: _TitlePage = _TitlePage()
 
 
-def load(folder: Path) -> Lab:
+def load(folder: Path) -> records.Lab:
     """The lab in `folder` (its id is the folder's name).
 
     Raises
@@ -283,7 +244,7 @@ def load(folder: Path) -> Lab:
     file = read(folder / "lab.yaml")
     top = file.decode(_Lab)
     interface, is_kernel = top.interface, top.interface == "kernel"
-    check_keys(file, interface)
+    interfaces.check_keys(file, interface)
     # A function's signature says the types where its lab does not; a harness calls it as it likes.
     is_typed = interface == "function" and not top.harness
     parameters = tuple(_parameter(file, name, data, interface, is_typed) for name, data in top.parameters.items())
@@ -291,11 +252,11 @@ def load(folder: Path) -> Lab:
     for parameter in parameters:
         at: KeyPath = ("parameters", parameter.name, "shape")
         if is_kernel:
-            check_known(file, at, (s for s in parameter.shape if isinstance(s, str)), sizes)
+            parts.check_known(file, at, (s for s in parameter.shape if isinstance(s, str)), sizes)
         else:
             for i, extent in enumerate(parameter.shape):
-                formula_text(file, (*at, i), extent, sizes)
-        check_file(file, parameter, sizes)
+                parts.formula_text(file, (*at, i), extent, sizes)
+        interfaces.check_file(file, parameter, sizes)
     for kind, is_there in (
         # What a function or a program computes may follow from numbers alone.
         ("input", not is_kernel or any(p.is_input for p in parameters)),
@@ -306,23 +267,25 @@ def load(folder: Path) -> Lab:
     function, program = None, None
     signatures = [top.signature] if isinstance(top.signature, str) else top.signature
     if interface == "function":
-        function, parameters = function_of(file, signatures, top.memory, top.harness, parameters)
+        function, parameters = interfaces.function_of(file, signatures, top.memory, top.harness, parameters)
     elif interface == "program":
-        program = program_of(file, top.arguments, top.stdin, signatures, parameters)
+        program = interfaces.program_of(file, top.arguments, top.stdin, signatures, parameters)
     launch = _launch(file, top.launch, sizes, is_kernel)
-    check_known(file, ("equal_sizes",), top.equal_sizes, sizes)
+    parts.check_known(file, ("equal_sizes",), top.equal_sizes, sizes)
     references = (folder / top.reference).resolve()
     variants = tuple(
-        _with_tests(file, variant_of(file, name, data, parameters, references, function, program), data, parameters)
+        _with_tests(
+            file, parts.variant_of(file, name, data, parameters, references, function, program), data, parameters
+        )
         for name, data in top.variants.items()
     )
-    check_points(file, variants)
-    files = lab_files(file, references, [*top.files, *([top.harness] if top.harness else [])])
+    parts.check_points(file, variants)
+    files = interfaces.lab_files(file, references, [*top.files, *([top.harness] if top.harness else [])])
     if top.harness:
-        check_harness(files[top.harness], parameters)
-    check_known(file, ("sizes",), top.sizes, BACKENDS)
+        interfaces.check_harness(files[top.harness], parameters)
+    parts.check_known(file, ("sizes",), top.sizes, parts.BACKENDS)
     # What makes its own launches need not be run at other sizes on a GPU.
-    for backend in BACKENDS if is_kernel else BACKENDS[:1]:
+    for backend in parts.BACKENDS if is_kernel else parts.BACKENDS[:1]:
         if backend not in top.sizes:
             raise file.error(msg("labs.missing_key", backend=backend), ("sizes",))
     cases = {backend: _cases(file, backend, data, sizes, is_kernel) for backend, data in top.sizes.items()}
@@ -331,22 +294,24 @@ def load(folder: Path) -> Lab:
     for variant in variants:
         keys: KeyPath = ("variants", variant.name, "checks")
         check_settings(file, keys, variant.checks, cases["emulator"], is_kernel=is_kernel)
-    lab = Lab(
+    lab = records.Lab(
         id=folder.name,
         path=file.path,
-        title=plain_text(top.title),
-        aim=plain_text(top.aim),
-        task=task_text(file, folder),
+        title=parts.plain_text(top.title),
+        aim=parts.plain_text(top.aim),
+        task=parts.task_text(file, folder),
         parameters=parameters,
         launch=launch,
         variants=variants,
         cases=cases,
         tolerance=_tolerance(file, top.tolerance, sizes),
-        oracle=sibling(file, references / "oracle.py", ("reference",)),
+        oracle=parts.sibling(file, references / "oracle.py", ("reference",)),
         seed=top.seed,
         equal_sizes=tuple(top.equal_sizes),
         best=tuple(
-            reference_of(file, ("best", i), file.decode(ReferencePart, ("best", i), data), parameters, references)
+            parts.reference_of(
+                file, ("best", i), file.decode(parts.ReferencePart, ("best", i), data), parameters, references
+            )
             for i, data in enumerate(top.best)
         ),
         # Looked into by the self-test alone: a lab is whole without its kernels.
@@ -361,21 +326,21 @@ def load(folder: Path) -> Lab:
         program=program,
         files=files,
     )
-    check_thresholds(file, lab)
+    interfaces.check_thresholds(file, lab)
     return lab
 
 
-def _launch(file: YamlFile, part: LaunchPart | None, sizes: list[str], is_kernel: bool) -> LaunchRule:
+def _launch(file: YamlFile, part: parts.LaunchPart | None, sizes: list[str], is_kernel: bool) -> records.LaunchRule:
     """How kernels are launched where nothing else says it; functions and programs launch them themselves."""
     if not is_kernel:
-        return LaunchRule((1, 1, 1), tuple(sizes[:1]))
+        return records.LaunchRule((1, 1, 1), tuple(sizes[:1]))
     if part is None:
         allowed = msg("yaml.allowed", names=", ".join(sorted(_Lab.__struct_fields__)))
         raise file.error(msg("yaml.missing_key", name="launch", allowed=allowed), ())
-    return launch_of(file, ("launch",), part, sizes)
+    return parts.launch_of(file, ("launch",), part, sizes)
 
 
-def _drawn(file: YamlFile, part: _Drawn, sizes: list[str]) -> Drawn:
+def _drawn(file: YamlFile, part: _Drawn, sizes: list[str]) -> records.Drawn:
     """Each size as a range: a number is one that holds nothing else."""
     shapes = []
     for i, row in enumerate(part.shapes):
@@ -384,21 +349,21 @@ def _drawn(file: YamlFile, part: _Drawn, sizes: list[str]) -> Drawn:
         for name, bounds in ranges.items():
             if len(bounds) != 2 or bounds[0] > bounds[1]:
                 raise file.error(msg("labs.range", got=str(bounds)), (*at, name))
-        low = case_of(file, at, {name: bounds[0] for name, bounds in ranges.items()}, sizes)
+        low = parts.case_of(file, at, {name: bounds[0] for name, bounds in ranges.items()}, sizes)
         shapes.append({name: (low[name], ranges[name][1]) for name in sizes})
-    return Drawn(tuple(shapes), part.equal_values)
+    return records.Drawn(tuple(shapes), part.equal_values)
 
 
-def _title_page(part: _TitlePage) -> dict[str, Text]:
+def _title_page(part: _TitlePage) -> dict[str, records.Text]:
     given = {name: getattr(part, name) for name in part.__struct_fields__}
-    return {name: plain_text(text) for name, text in given.items() if text != ""}
+    return {name: parts.plain_text(text) for name, text in given.items() if text != ""}
 
 
-def _parameter(file: YamlFile, name: str, data: object, interface: str, is_typed: bool) -> Parameter:
+def _parameter(file: YamlFile, name: str, data: object, interface: str, is_typed: bool) -> records.Parameter:
     keys: KeyPath = ("parameters", name)
     part = file.decode(_Parameter, keys, data)
     kind = KINDS[part.kind]
-    check_values(file, keys, kind, part.values, part.initial, interface)
+    interfaces.check_values(file, keys, kind, part.values, part.initial, interface)
     dtype = part.dtype or ("int32" if kind.is_size else "float32")
     if dtype not in DTYPES:
         raise file.error(msg("labs.unknown_type", dtype=dtype, allowed=choose(dtype, DTYPES)), (*keys, "dtype"))
@@ -415,25 +380,25 @@ def _parameter(file: YamlFile, name: str, data: object, interface: str, is_typed
                 raise file.error(msg("labs.only_size"), (*keys, key))
     if part.twice is not None and (kind.is_written or not kind.is_array):
         raise file.error(msg("labs.only_input"), (*keys, "twice"))
-    check_patterns(file, (*keys, "names"), part.names)
+    parts.check_patterns(file, (*keys, "names"), part.names)
     from_grid = True if part.from_grid is None else part.from_grid
     shape, names = tuple(part.shape), tuple(part.names)
     dtype = "" if is_typed and not part.dtype else dtype
     numbers = tuple(part.values)
-    where = file_rule(file, keys, part, kind.is_written, kind.is_array)
+    where = interfaces.file_rule(file, keys, part, kind.is_written, kind.is_array)
     if where is not None and interface != "program":
         raise file.error(msg("labs.only_interface", interface="program"), (*keys, "file"))
-    return Parameter(
+    return records.Parameter(
         name, kind, dtype, shape, names, from_grid, part.usual, bool(part.twice), numbers, part.initial, where
     )
 
 
-def _cases(file: YamlFile, backend: str, data: object, sizes: list[str], is_kernel: bool) -> Cases:
+def _cases(file: YamlFile, backend: str, data: object, sizes: list[str], is_kernel: bool) -> records.Cases:
     keys: KeyPath = ("sizes", backend)
     part = file.decode(_Sizes, keys, data)
 
-    def cases(key: str, rows: list[dict[str, int]]) -> tuple[Sizes, ...]:
-        return tuple(case_of(file, (*keys, key, i), row, sizes) for i, row in enumerate(rows))
+    def cases(key: str, rows: list[dict[str, int]]) -> tuple[records.Sizes, ...]:
+        return tuple(parts.case_of(file, (*keys, key, i), row, sizes) for i, row in enumerate(rows))
 
     if part.large and backend == "emulator":
         raise file.error(msg("labs.only_gpu"), (*keys, "large"))
@@ -441,16 +406,16 @@ def _cases(file: YamlFile, backend: str, data: object, sizes: list[str], is_kern
     probe = part.observe if not is_kernel and part.probe is None else part.probe
     if probe is None:
         raise file.error(msg("labs.missing_key", backend="probe"), keys)
-    return Cases(
+    return records.Cases(
         correct=cases("correct", part.correct),
         ragged=cases("ragged", part.ragged),
-        observe=case_of(file, (*keys, "observe"), part.observe, sizes),
-        probe=case_of(file, (*keys, "probe"), probe, sizes),
+        observe=parts.case_of(file, (*keys, "observe"), part.observe, sizes),
+        probe=parts.case_of(file, (*keys, "probe"), probe, sizes),
         large=cases("large", part.large),
     )
 
 
-def _check_extents(file: YamlFile, parameter: Parameter, cases: Mapping[str, Cases]) -> None:
+def _check_extents(file: YamlFile, parameter: records.Parameter, cases: Mapping[str, records.Cases]) -> None:
     """Refuse a shape that has no element at one of the lab's sizes."""
     keys: KeyPath = ("parameters", parameter.name, "shape")
     for rows in cases.values():
@@ -464,29 +429,29 @@ def _check_extents(file: YamlFile, parameter: Parameter, cases: Mapping[str, Cas
                     raise file.error(msg("labs.extent", got=extent), (*keys, i))
 
 
-def _timing(file: YamlFile, part: _Timing, sizes: list[str]) -> TimingRule:
+def _timing(file: YamlFile, part: _Timing, sizes: list[str]) -> records.TimingRule:
     if not part.sizes:
         raise file.error(msg("labs.no_timed_size"), ("timing", "sizes"))
     if part.predict not in ("", "off", *gpus()):
         raise file.error(
             msg("predict.unknown_device", name=part.predict, allowed=", ".join(["off", *gpus()])), ("timing", "predict")
         )
-    return TimingRule(
-        sizes=tuple(case_of(file, ("timing", "sizes", i), row, sizes) for i, row in enumerate(part.sizes)),
+    return records.TimingRule(
+        sizes=tuple(parts.case_of(file, ("timing", "sizes", i), row, sizes) for i, row in enumerate(part.sizes)),
         l2=part.l2,
-        flops=formula_text(file, ("timing", "flops"), part.flops, sizes),
-        traffic=formula_text(file, ("timing", "traffic"), part.traffic, sizes),
+        flops=parts.formula_text(file, ("timing", "flops"), part.flops, sizes),
+        traffic=parts.formula_text(file, ("timing", "traffic"), part.traffic, sizes),
         host_memory=tuple(part.host_memory),
         predict=part.predict,
     )
 
 
-def _tolerance(file: YamlFile, part: _Tolerance, sizes: list[str]) -> Tolerance:
+def _tolerance(file: YamlFile, part: _Tolerance, sizes: list[str]) -> records.Tolerance:
     growth = ""
     if isinstance(part.absolute, str):
-        growth = formula_text(file, ("tolerance", "absolute"), part.absolute, [*sizes, "u"])
+        growth = parts.formula_text(file, ("tolerance", "absolute"), part.absolute, [*sizes, "u"])
     absolute = part.absolute if isinstance(part.absolute, float | int) else 0.0
     for name, value in (("absolute", absolute), ("relative", part.relative)):
         if not 0 <= value < 1e6:
             raise file.error(msg("labs.tolerance", got=value), ("tolerance", name))
-    return Tolerance(absolute, part.relative, growth)
+    return records.Tolerance(absolute, part.relative, growth)

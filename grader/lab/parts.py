@@ -10,20 +10,8 @@ from typing import Any
 import msgspec
 
 from grader.devices import MAX_THREADS_PER_BLOCK
-from grader.lab import formula
+from grader.lab import formula, records
 from grader.lab.checks import CHECKS, OF_FUNCTIONS, OF_INTERFACES, OF_KERNELS, OF_PROGRAMS
-from grader.lab.records import (
-    CheckSpec,
-    FunctionRule,
-    LaunchRule,
-    Parameter,
-    ProgramRule,
-    ReferenceKernel,
-    Sizes,
-    SmallerBlock,
-    Text,
-    Variant,
-)
 from grader.message import msg
 from grader.yaml_file import KeyPath, YamlFile, choose
 
@@ -64,7 +52,7 @@ def sibling(file: YamlFile, path: Path, keys: KeyPath = ()) -> Path:
     return path
 
 
-def task_text(file: YamlFile, folder: Path) -> Text:
+def task_text(file: YamlFile, folder: Path) -> records.Text:
     """The task's text, in the languages in which expected_paths is one."""
     expected_paths = {language: folder / f"task.{language}.md" for language in LANGUAGES}
     paths = {language: path for language, path in expected_paths.items() if path.is_file()}
@@ -91,7 +79,7 @@ def formula_text(file: YamlFile, keys: KeyPath, text: str | int, names: list[str
     return str(text)
 
 
-def case_of(file: YamlFile, at: KeyPath, values: Mapping[str, int], sizes: list[str]) -> Sizes:
+def case_of(file: YamlFile, at: KeyPath, values: Mapping[str, int], sizes: list[str]) -> records.Sizes:
     """One value for each of the lab's sizes."""
     check_known(file, at, values, sizes)
     for name in sizes:
@@ -168,7 +156,7 @@ class _VariantPart(Part, frozen=True):
     more_sizes: list[dict[str, int]] = []
 
 
-def launch_of(file: YamlFile, keys: KeyPath, part: LaunchPart, sizes: list[str]) -> LaunchRule:
+def launch_of(file: YamlFile, keys: KeyPath, part: LaunchPart, sizes: list[str]) -> records.LaunchRule:
     """The rule that stands at `keys`.  FileError, with its line, where it makes no launch."""
     check_known(file, (*keys, "covers"), part.covers, sizes)
     at = (*keys, "block")
@@ -184,18 +172,18 @@ def launch_of(file: YamlFile, keys: KeyPath, part: LaunchPart, sizes: list[str])
     if part.tile and len(part.tile) != len(part.covers):
         raise file.error(msg("labs.tile", got=part.tile), (*keys, "tile"))
     shared = formula_text(file, (*keys, "shared_bytes"), part.shared_bytes, [*sizes, "threads"])
-    return LaunchRule((x, y, z), tuple(part.covers), tuple(part.tile), shared)
+    return records.LaunchRule((x, y, z), tuple(part.covers), tuple(part.tile), shared)
 
 
 def variant_of(
     file: YamlFile,
     name: str,
     data: object,
-    parameters: tuple[Parameter, ...],
+    parameters: tuple[records.Parameter, ...],
     references: Path,
-    function: FunctionRule | None = None,
-    program: ProgramRule | None = None,
-) -> Variant:
+    function: records.FunctionRule | None = None,
+    program: records.ProgramRule | None = None,
+) -> records.Variant:
     """The variant of that name.  FileError, with its line, where anything in it is wrong.
 
     function, program: what the lab asks for in place of kernels; a variant's reference is a file with that, then.
@@ -217,7 +205,7 @@ def variant_of(
         raise file.error(msg("labs.reference", got=str(part.reference), allowed=allowed), (*keys, "reference"))
     if not entry and "names" not in (data if isinstance(data, dict) else {}):
         raise file.error(msg("labs.missing_key", backend="names"), keys)
-    return Variant(
+    return records.Variant(
         name=name,
         title=plain_text(part.title),
         names=tuple(part.names),
@@ -242,16 +230,16 @@ def _reference(part: ReferencePart | str, entry: str) -> ReferencePart | None:
 
 def _smaller_block(
     file: YamlFile, keys: KeyPath, part: _SmallerBlockPart | None, sizes: list[str]
-) -> SmallerBlock | None:
+) -> records.SmallerBlock | None:
     if part is None:
         return None
     x, _y, _z = _block(file, (*keys, "threads"), [part.threads])
-    return SmallerBlock(case_of(file, (*keys, "sizes"), part.sizes, sizes), x)
+    return records.SmallerBlock(case_of(file, (*keys, "sizes"), part.sizes, sizes), x)
 
 
 def reference_of(
-    file: YamlFile, keys: KeyPath, part: ReferencePart, parameters: tuple[Parameter, ...], references: Path
-) -> ReferenceKernel:
+    file: YamlFile, keys: KeyPath, part: ReferencePart, parameters: tuple[records.Parameter, ...], references: Path
+) -> records.ReferenceKernel:
     """The kernel that stands at `keys`.  FileError where its file has it not or its launch is none."""
     sizes = [p.name for p in parameters if p.is_size]
     check_known(file, (*keys, "arguments"), part.arguments, [p.name for p in parameters])
@@ -266,7 +254,7 @@ def reference_of(
     for name, step in part.multiples.items():
         if step < 1:
             raise file.error(msg("labs.multiple", got=step), (*keys, "multiples", name))
-    return ReferenceKernel(
+    return records.ReferenceKernel(
         file=path,
         kernel=part.kernel,
         arguments=tuple(part.arguments),
@@ -282,13 +270,13 @@ def reference_of(
 
 def _checks(
     file: YamlFile, keys: KeyPath, data: Mapping[str, object], allowed_checks: Sequence[str]
-) -> tuple[CheckSpec, ...]:
+) -> tuple[records.CheckSpec, ...]:
     """Checks as `name: points` or `name: {points: …, setting: …}`, in the order in which the grader runs them.
 
     allowed_checks: those that there are for what the lab asks for.
     """
-    specs: dict[str, CheckSpec] = {
-        name: CheckSpec(name, 0.0, kind.settings()) for name, kind in CHECKS.items() if kind.implied
+    specs: dict[str, records.CheckSpec] = {
+        name: records.CheckSpec(name, 0.0, kind.settings()) for name, kind in CHECKS.items() if kind.implied
     }
     for name, value in data.items():
         at = (*keys, name)
@@ -307,11 +295,11 @@ def _checks(
             raise file.error(msg("yaml.missing_key", name="points", allowed=choose("points", keys_of)), at)
         if isinstance(points, bool) or not isinstance(points, (int, float)) or not 0 <= points <= FULL_MARKS:
             raise file.error(msg("labs.points", total_points=FULL_MARKS, points=repr(points)), at)
-        specs[name] = CheckSpec(name, float(points), file.decode(CHECKS[name].settings, at, settings))
+        specs[name] = records.CheckSpec(name, float(points), file.decode(CHECKS[name].settings, at, settings))
     return tuple(specs[name] for name in CHECKS if name in specs)
 
 
-def check_points(file: YamlFile, variants: tuple[Variant, ...]) -> None:
+def check_points(file: YamlFile, variants: tuple[records.Variant, ...]) -> None:
     """Refuse a lab without variants, and one whose points do not add up to full marks."""
     if not variants:
         raise file.error(msg("labs.no_variant"), ("variants",))

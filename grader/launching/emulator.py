@@ -17,15 +17,7 @@ import numpy.typing as npt
 
 from grader.devices import OPT_IN_SHARED_BYTES, sentinel_byte
 from grader.lab.compare import sentinel
-from grader.launching.backend import (
-    INSTRUCTIONS_PER_LAUNCH,
-    NO_AGE,
-    BufferArgument,
-    Code,
-    Earlier,
-    LaunchOutcome,
-    LaunchRequest,
-)
+from grader.launching import backend
 from grader.launching.remembered import RememberedLaunches
 from grader.measured import BackendName
 from grader.message import Message, msg, verbatim
@@ -159,7 +151,7 @@ class Emulator:
 
     def __init__(self, remembered: RememberedLaunches | None = None) -> None:
         self._remembered = remembered
-        self._programs: dict[str, Module | LaunchOutcome] = {}
+        self._programs: dict[str, Module | backend.LaunchOutcome] = {}
         self._parts: dict[tuple[str, frozenset[str]], Part] = {}
         self._launched: Counter[bytes] = Counter()
 
@@ -167,12 +159,12 @@ class Emulator:
     def name(self) -> BackendName:
         return "emulator"
 
-    def run(self, code: Code, request: LaunchRequest) -> LaunchOutcome:
+    def run(self, code: backend.Code, request: backend.LaunchRequest) -> backend.LaunchOutcome:
         """Run one launch on a device of its own, so that no launch sees what another left behind."""
         if code.key not in self._programs:
             self._programs[code.key] = _opened(code.ptx)
         program = self._programs[code.key]
-        if isinstance(program, LaunchOutcome):
+        if isinstance(program, backend.LaunchOutcome):
             return program
         # What the launch, and those before it, follow from.
         entries = frozenset((request.entry, *(earlier.entry for earlier in request.before)))
@@ -191,21 +183,21 @@ class Emulator:
         return outcome
 
 
-def _opened(ptx: str) -> Module | LaunchOutcome:
+def _opened(ptx: str) -> Module | backend.LaunchOutcome:
     """Parse a program; an outcome, for every launch of it, where the emulator cannot read it."""
     try:
         return parse(ptx)
     except UnsupportedInstruction as error:
-        return LaunchOutcome("unsupported", reason="no_instruction", said=verbatim(str(error)), line=error.line)
+        return backend.LaunchOutcome("unsupported", reason="no_instruction", said=verbatim(str(error)), line=error.line)
     except PtxSyntaxError as error:
         # Ours, in inline assembly too: what is no PTX the assembler has refused before.
         said = msg("launches.unreadable_ptx", reason=str(error))
-        return LaunchOutcome("unsupported", reason="unreadable", said=said)
+        return backend.LaunchOutcome("unsupported", reason="unreadable", said=said)
 
 
-def _number_bytes(request: LaunchRequest) -> int:
+def _number_bytes(request: backend.LaunchRequest) -> int:
     """Return the bytes of the floats that a kernel is handed; 0 where it is handed none."""
-    types = (np.dtype(a.dtype) for a in request.arguments if isinstance(a, BufferArgument))
+    types = (np.dtype(a.dtype) for a in request.arguments if isinstance(a, backend.BufferArgument))
     return next((t.itemsize for t in types if t.kind == "f"), 0)
 
 
@@ -232,7 +224,7 @@ class _Launches:
         self._module = module
         self._device = device
 
-    def run(self, request: LaunchRequest) -> LaunchOutcome:
+    def run(self, request: backend.LaunchRequest) -> backend.LaunchOutcome:
         """One launch, after those that are to come before it."""
         device = self._device
         if not request.before:
@@ -253,17 +245,17 @@ class _Launches:
             if request.age or number < LOOKS:
                 variables.look()
         if request.age and not variables.age(request.age):
-            return LaunchOutcome("unsupported", reason=NO_AGE)
+            return backend.LaunchOutcome("unsupported", reason=backend.NO_AGE)
         outcome = self._launch(request)
-        return dataclasses.replace(outcome, earlier=Earlier(tuple(outputs.values()), variables.have_moved))
+        return dataclasses.replace(outcome, earlier=backend.Earlier(tuple(outputs.values()), variables.have_moved))
 
-    def _launch(self, request: LaunchRequest) -> LaunchOutcome:
+    def _launch(self, request: backend.LaunchRequest) -> backend.LaunchOutcome:
         device = self._device
         buffers = {}
         before: dict[str, npt.NDArray[np.generic]] = {}
         arguments: list[Buffer | np.generic | bytes] = []
         for argument in request.arguments:
-            if isinstance(argument, BufferArgument):
+            if isinstance(argument, backend.BufferArgument):
                 content = sentinel(argument.shape, argument.dtype) if argument.initial is None else argument.initial
                 written = argument.initial is not None
                 buffers[argument.name] = device.buffer(argument.name, content, initialised=written)
@@ -281,7 +273,7 @@ class _Launches:
         if request.followed:
             observers.append(follower)
         is_short = history or request.followed
-        instructions = request.instructions or (INSTRUCTIONS_PER_TRACE if is_short else INSTRUCTIONS_PER_LAUNCH)
+        instructions = request.instructions or (INSTRUCTIONS_PER_TRACE if is_short else backend.INSTRUCTIONS_PER_LAUNCH)
         issued = min(ISSUED_PER_LAUNCH, instructions)
         limits = Limits(instructions, issued, STEPS_PER_LAUNCH, STEPS_AFTER_FAULT, SECONDS_PER_LAUNCH)
         try:
@@ -303,15 +295,17 @@ class _Launches:
             )
             report = launch(self._module, configuration)
         except InstructionError as error:
-            return LaunchOutcome("unsupported", reason="no_instruction", said=verbatim(str(error)), line=error.line)
+            return backend.LaunchOutcome(
+                "unsupported", reason="no_instruction", said=verbatim(str(error)), line=error.line
+            )
         except LaunchError as error:
-            return LaunchOutcome("impossible", reason=error.kind, said=_refusal(error))
+            return backend.LaunchOutcome("impossible", reason=error.kind, said=_refusal(error))
         except LimitExceeded as error:
             if error.kind == "time":
                 said = msg("launches.emulator_slow", seconds=limits.seconds)
-                return LaunchOutcome("unsupported", reason="slow", said=said, line=error.line)
+                return backend.LaunchOutcome("unsupported", reason="slow", said=said, line=error.line)
             is_given_up = error.kind == "steps"
-            return LaunchOutcome(
+            return backend.LaunchOutcome(
                 "unsupported" if is_given_up else "fault",
                 hazards=error.hazards,
                 reason=error.kind,
@@ -321,18 +315,18 @@ class _Launches:
                 issued=error.issued,
             )
         except Enough:
-            return LaunchOutcome("ok", steps=follower.steps())
+            return backend.LaunchOutcome("ok", steps=follower.steps())
         except DeviceTrap as error:
-            return LaunchOutcome("fault", reason=error.kind, line=error.line)
+            return backend.LaunchOutcome("fault", reason=error.kind, line=error.line)
         except PtxError as error:
-            return LaunchOutcome("unsupported", reason="emulator", said=verbatim(str(error)))
+            return backend.LaunchOutcome("unsupported", reason="emulator", said=verbatim(str(error)))
         except Exception as error:
             # A slip of the emulator must cost this kernel's student nothing, and the other kernels not their verdict.
             said = msg("launches.emulator_failed", kind=type(error).__name__, text=str(error))
-            return LaunchOutcome("unsupported", reason="emulator", said=said)
+            return backend.LaunchOutcome("unsupported", reason="emulator", said=said)
         outputs = {}
         for argument in request.arguments:
-            if isinstance(argument, BufferArgument):
+            if isinstance(argument, backend.BufferArgument):
                 array = buffers[argument.name].read(argument.dtype, argument.shape)
                 if argument.is_output or not np.array_equal(array.view(np.uint8), before[argument.name].view(np.uint8)):
                     outputs[argument.name] = array
@@ -341,7 +335,7 @@ class _Launches:
             counter.file = ""
         for row in report.work:
             row.file = ""
-        return LaunchOutcome(
+        return backend.LaunchOutcome(
             "ok",
             outputs=outputs,
             counters=report.counters if request.observe else None,
@@ -358,7 +352,7 @@ class _Launches:
         )
 
 
-def _poison(request: LaunchRequest) -> int:
+def _poison(request: backend.LaunchRequest) -> int:
     """Return the byte that untyped memory holds, shared memory above all: NaN where the kernel is handed floats."""
-    types = [argument.dtype for argument in request.arguments if isinstance(argument, BufferArgument)]
+    types = [argument.dtype for argument in request.arguments if isinstance(argument, backend.BufferArgument)]
     return sentinel_byte(next((t for t in types if np.dtype(t).kind == "f"), types[0] if types else "float32"))

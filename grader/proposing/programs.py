@@ -24,23 +24,7 @@ from grader.message import msg
 from grader.programs.execution import run_calls
 from grader.programs.records import FunctionCall, Observation, RunLimits, Start
 from grader.programs.sources import read_program
-from grader.proposing.contents import (
-    ENDINGS,
-    LAYOUTS,
-    Array,
-    Formula,
-    Layout,
-    Read,
-    Result,
-    Returned,
-    Values,
-    array_at,
-    body_of,
-    content_of,
-    extents_of,
-    place_of,
-    results_of,
-)
+from grader.proposing import contents
 from grader.proposing.probing import ProbedFunction
 from grader.proposing.solution import CandidateFunction, Solution
 from grader.running.function_runs import LIMITS
@@ -85,8 +69,8 @@ class Tried:
     """A run: with which words, sizes and data, and what came of it.  opened: what was done with which place first."""
 
     texts: Sequence[str]
-    values: Values
-    data: Mapping[str, Array]
+    values: contents.Values
+    data: Mapping[str, contents.Array]
     observation: Observation
     opened: Mapping[str, str]
 
@@ -107,9 +91,9 @@ class ProgramProbe:
         self._parts = [part for word in self._words for part in word]
         self._named = list(dict.fromkeys(_QUOTED.findall(source.text)))
         self._program = read_program([source.path], (), {source.file: source.text}, source.root)
-        self._layouts: dict[str, Layout] = {}
+        self._layouts: dict[str, contents.Layout] = {}
         self._runs: list[Tried] = []
-        self._arrays: list[Read] = []
+        self._arrays: list[contents.Read] = []
         self._unread: set[str] = set()
 
     def run(self) -> tuple[CandidateFunction, ProbedFunction, ProgramPlan]:
@@ -184,13 +168,13 @@ class ProgramProbe:
         name = self._file_name(place)
         return f"argv[{int(place[1:]) + 1}]" if name.isdigit() else "stdin" if place == STDIN else name
 
-    def _ways(self, reads: Sequence[str]) -> Iterator[dict[str, Layout]]:
+    def _ways(self, reads: Sequence[str]) -> Iterator[dict[str, contents.Layout]]:
         """Yield the layouts that each file read may have."""
         if not reads:
             yield {}
         suffixes = {PurePosixPath(self._file_name(place)).suffix.lower() for place in reads}
-        formats = {kind for kind, ending in ENDINGS.items() if ending in suffixes}
-        for layout in LAYOUTS if reads else ():
+        formats = {kind for kind, ending in contents.ENDINGS.items() if ending in suffixes}
+        for layout in contents.LAYOUTS if reads else ():
             if (formats and layout.format not in formats) or (STDIN in reads and layout.format not in ("text", "csv")):
                 continue
             if len(reads) > 1 and len(layout.slots) == 2:
@@ -199,7 +183,7 @@ class ProgramProbe:
             yield dict.fromkeys(reads, layout)
 
     def _tried(
-        self, numbers: Sequence[int], row: int, layouts: Mapping[str, Layout], seed: int
+        self, numbers: Sequence[int], row: int, layouts: Mapping[str, contents.Layout], seed: int
     ) -> Generator[Start, Observation, Tried]:
         """Run the program once.  numbers: of the command line.  row: of `VALUES`, for the sizes that files have."""
         texts = [str(numbers[i]) if _WHOLE.fullmatch(part) else part for i, part in enumerate(self._parts)]
@@ -212,8 +196,8 @@ class ProgramProbe:
             slots = layout.slots or ([] if has_numbers else ["size0"])
             values |= {slot: free[int(slot[4:])] for slot in slots}
             own = [values[slot] for slot in slots]
-            body = body_of(layout, own, values if has_numbers or layout.header else {}, [seed, row, index])
-            content = content_of(layout, own, body)
+            body = contents.body_of(layout, own, values if has_numbers or layout.header else {}, [seed, row, index])
+            content = contents.content_of(layout, own, body)
             data[place] = body
             if place == STDIN:
                 stdin = content
@@ -232,7 +216,7 @@ class ProgramProbe:
 
     # -- what it read ------------------------------------------------------------------------
 
-    def _matched(self, tried: Tried, layouts: Mapping[str, Layout]) -> list[Read] | None:
+    def _matched(self, tried: Tried, layouts: Mapping[str, contents.Layout]) -> list[contents.Read] | None:
         """Return the arrays copied to the device; None where the program did not read what the files hold."""
         observation = tried.observation
         if (
@@ -247,13 +231,13 @@ class ProgramProbe:
             for argument in launch.arguments
             if argument.digest and "copied" in argument.origins
         }
-        arrays: list[Read] = []
+        arrays: list[contents.Read] = []
         unread = 0
         for place, layout in layouts.items():
             body = tried.data[place].ravel()
             at = 0
             exact = tuple(layout.slots) if place != STDIN else ()
-            while (one := array_at(body, at, place, layout, copied, tried.values)) is not None:
+            while (one := contents.array_at(body, at, place, layout, copied, tried.values)) is not None:
                 if exact and one.formulas[0] != (*exact, *("3",) * (layout.format == "ppm")):
                     break
                 arrays.append(one)
@@ -264,8 +248,8 @@ class ProgramProbe:
                 continue
             if _MAGIC.get(layout.format, "\0") in self.solution.source.text:
                 # Its first bytes tell a picture; what is made of it before it is copied, nothing.
-                formula: Formula = (*layout.slots, *(["3"] if layout.format == "ppm" else []))
-                arrays.append(Read("in", place, "uint8", 0, body.size, (formula,), layout, is_copied=False))
+                formula: contents.Formula = (*layout.slots, *(["3"] if layout.format == "ppm" else []))
+                arrays.append(contents.Read("in", place, "uint8", 0, body.size, (formula,), layout, is_copied=False))
                 continue
             handed = {a.value for launch in observation.launches for a in launch.arguments}
             sizes = [tried.values[slot] for slot in layout.slots]
@@ -280,11 +264,11 @@ class ProgramProbe:
         plan = ProgramPlan()
         self._arrays = [replace(a, name=name) for a, name in zip(self._arrays, _unlike(self._arrays), strict=True)]
         written = [place for place, what in first.opened.items() if what == "written"]
-        results = results_of(
+        results = contents.results_of(
             {place: [(t.values, t.left(place)) for t in self._runs] for place in written}
             | {"stdout": [(t.values, t.observation.stdout) for t in self._runs]},
             [
-                Returned(a.name, _dtype(a.type_text), a.buffer_bytes)
+                contents.Returned(a.name, _dtype(a.type_text), a.buffer_bytes)
                 for launch in first.observation.launches
                 for a in launch.arguments
                 if a.read_back
@@ -320,7 +304,7 @@ class ProgramProbe:
         signature = Signature("program", "int", tuple(arguments))
         return CandidateFunction(signature, self.solution.source, values=values, counts={}), probed, plan
 
-    def _again(self, array: Read, tried: Tried) -> Formula | None:
+    def _again(self, array: contents.Read, tried: Tried) -> contents.Formula | None:
         """Return the formula of its number of elements that also holds in another run."""
         arrays = self._matched(tried, self._layouts) or []
         same = next(
@@ -329,15 +313,15 @@ class ProgramProbe:
         )
         return next((f for f in array.formulas if same is not None and f in same.formulas), None)
 
-    def _part_of(self, array: Read, tried: Tried, shape: Formula) -> Array:
+    def _part_of(self, array: contents.Read, tried: Tried, shape: contents.Formula) -> contents.Array:
         body = tried.data[array.place].ravel()
         before = [a for a in self._arrays if a.place == array.place]
         at = 0
         for other in before[: before.index(array)]:
-            at += math.prod(extents_of(self._again(other, self._runs[1]) or other.formulas[0], tried.values))
-        return body[at : at + math.prod(extents_of(shape, tried.values))].astype(array.dtype)
+            at += math.prod(contents.extents_of(self._again(other, self._runs[1]) or other.formulas[0], tried.values))
+        return body[at : at + math.prod(contents.extents_of(shape, tried.values))].astype(array.dtype)
 
-    def _is_any_size(self, results: Sequence[Result]) -> bool:
+    def _is_any_size(self, results: Sequence[contents.Result]) -> bool:
         """Whether the run at sizes that are no multiples ended with nothing touched out of bounds."""
         observation = self._runs[-1].observation
         is_clean = not any(h.kind == "out_of_bounds" for launch in observation.launches for h in launch.hazards)
@@ -366,7 +350,11 @@ class ProgramProbe:
         return names
 
     def _plan(
-        self, plan: ProgramPlan, names: Mapping[str, str], shapes: Mapping[str, list[str]], results: Sequence[Result]
+        self,
+        plan: ProgramPlan,
+        names: Mapping[str, str],
+        shapes: Mapping[str, list[str]],
+        results: Sequence[contents.Result],
     ) -> None:
         arrays: dict[str, str] = {}
         for a in self._arrays:
@@ -386,14 +374,16 @@ class ProgramProbe:
                 lines = [" ".join(f"{{{name}}}" for name in header), *(f"{{{a.name}}}" for a in inside)]
                 plan.stdin = "".join(f"{line}\n" for line in lines if line)
             for a in inside if place != STDIN else ():
-                plan.places[a.name] = place_of(a.name, self._file_name(place), layout.format, header, shapes[a.name])
+                plan.places[a.name] = contents.place_of(
+                    a.name, self._file_name(place), layout.format, header, shapes[a.name]
+                )
         for r in results:
             label = f", label: '{r.label}'" if r.label else ""
             header = [names.get(s, s) for s in r.header]
             plan.places[r.name] = (
                 f", file: stdout{label}"
                 if r.place == "stdout"
-                else place_of(r.name, self._file_name(r.place), r.format, header, shapes[r.name])
+                else contents.place_of(r.name, self._file_name(r.place), r.format, header, shapes[r.name])
             )
         for place in self._layouts.keys() - {STDIN, *(a.place for a in self._arrays)}:
             named = self._shown(place)
@@ -404,7 +394,7 @@ class ProgramProbe:
             plan.unknown.append("no result was found in what the program prints or writes: an output")
 
 
-def _unlike(arrays: Sequence[Read]) -> list[str]:
+def _unlike(arrays: Sequence[contents.Read]) -> list[str]:
     names: list[str] = []
     for array in arrays:
         wanted = array.name if array.name.isidentifier() else "in"

@@ -16,17 +16,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from grader.lab.records import Lab, Parameter
+from grader.submission.cpp import tree
 from grader.submission.cpp.constants import FORMATS, SIZES_OF_TYPES
 from grader.submission.cpp.parse import blank, characters
-from grader.submission.cpp.tree import (
-    WORD,
-    Item,
-    ParsedFile,
-    declared_name,
-    descendants,
-    function_declarator,
-    remembered,
-)
 from grader.submission.kernels.kernel import pointer_uses
 from grader.submission.kernels.records import Kernel, KernelParameter
 from grader.submission.lexical import Edit, spend, spend_on
@@ -45,20 +37,20 @@ _CHANGED = (
 _CHANGES = re.compile(r"\+\+|--|(?<![=!<>])=(?!=)|&(?!&)")
 
 
-def words_of_host(parsed: ParsedFile) -> frozenset[str]:
+def words_of_host(parsed: tree.ParsedFile) -> frozenset[str]:
     """Every word of functions that run on the host."""
     items = (i for i in parsed.items if i.active and not (i.is_kernel or i.is_device or i.kind == "variable"))
-    return remembered(
+    return tree.remembered(
         parsed, "words of host", lambda: frozenset(word for item in items for word in parsed.words(item.node))
     )
 
 
-def changed_by_device(parsed: ParsedFile) -> frozenset[str]:
+def changed_by_device(parsed: tree.ParsedFile) -> frozenset[str]:
     """Names to which functions of the device give a value, or whose address they hand on: counters, no sizes."""
-    return remembered(parsed, "changed by device", lambda: frozenset(_find_changed_by_device(parsed)))
+    return tree.remembered(parsed, "changed by device", lambda: frozenset(_find_changed_by_device(parsed)))
 
 
-def _find_changed_by_device(parsed: ParsedFile) -> Iterator[str]:
+def _find_changed_by_device(parsed: tree.ParsedFile) -> Iterator[str]:
     changing = {name for name, macro in parsed.constants.macros.items() if _CHANGES.search(macro.body)}
     for item in parsed.items:
         if not item.active or not (item.is_kernel or item.is_device):
@@ -68,7 +60,7 @@ def _find_changed_by_device(parsed: ParsedFile) -> Iterator[str]:
         for pattern in _CHANGED:
             yield from (match[1] for match in pattern.finditer(text))
         for statement in re.split("[;{}]", text) if changing else ():
-            words = WORD.findall(statement)
+            words = tree.WORD.findall(statement)
             if not changing.isdisjoint(words):
                 yield from words
 
@@ -90,12 +82,12 @@ _OF_DEVICE = frozenset(["__constant__", "__device__", "__managed__"])
 _PREFIX = re.compile(r"(?:c|d|g|dev|const|device|C|D|G|DEV|CONST|DEVICE)_(?=\w)|(?:[cdgk]|dev|const)(?=[A-Z])")
 
 
-def mentioned(parsed: ParsedFile, item: Item) -> set[str]:
+def mentioned(parsed: tree.ParsedFile, item: tree.Item) -> set[str]:
     """Every name that the kernel's text mentions, through macros, constants, arrays and the functions it calls."""
-    return set(remembered(parsed, ("mentioned", item.node.id), lambda: _mentioned(parsed, item)))
+    return set(tree.remembered(parsed, ("mentioned", item.node.id), lambda: _mentioned(parsed, item)))
 
 
-def _mentioned(parsed: ParsedFile, item: Item) -> frozenset[str]:
+def _mentioned(parsed: tree.ParsedFile, item: tree.Item) -> frozenset[str]:
     mentioned: set[str] = set()
     pending = list(parsed.words(item.node))
     while pending and len(mentioned) < MAX_WORDS:
@@ -106,14 +98,14 @@ def _mentioned(parsed: ParsedFile, item: Item) -> frozenset[str]:
         spend(1)
         macro = parsed.constants.macros.get(word)
         if macro is not None:
-            pending += WORD.findall(macro.body)
+            pending += tree.WORD.findall(macro.body)
         for other in parsed.by_name.get(word, ()):
             if other.active and not other.is_kernel and other.kind != "macro":
                 pending += parsed.words(other.node) - mentioned
     return frozenset(mentioned)
 
 
-def size_names(parsed: ParsedFile, item: Item, kernel: Kernel) -> dict[str, int]:
+def size_names(parsed: tree.ParsedFile, item: tree.Item, kernel: Kernel) -> dict[str, int]:
     """Constants of the file that the kernel depends on, with their values; a tile's side is none of them."""
     sides = _tile_sides(parsed, item)
     words = mentioned(parsed, item)
@@ -126,7 +118,7 @@ def size_names(parsed: ParsedFile, item: Item, kernel: Kernel) -> dict[str, int]
         macro = parsed.constants.macros.get(name)
         if name in sides or name in own or (macro is not None and macro.parameters is not None):
             continue
-        value = remembered(parsed, ("value", name), partial(parsed.constants.evaluate, name))
+        value = tree.remembered(parsed, ("value", name), partial(parsed.constants.evaluate, name))
         if isinstance(value, int) and value > 0:
             by_name[name] = value
     by_name |= {name: SET_BY_HOST for name, _node in _set_by_host(parsed) if name in words - own}
@@ -161,7 +153,7 @@ def size_rank(name: str, parameter: Parameter) -> int | None:
     return rank if rank is not None else parameter.rank_of(_PREFIX.sub("", name, count=1))
 
 
-def constant_edits(parsed: ParsedFile, names: Collection[str]) -> tuple[Edit, ...]:
+def constant_edits(parsed: tree.ParsedFile, names: Collection[str]) -> tuple[Edit, ...]:
     """Where the values of these constants stand."""
     edits = []
     for name, node in _definitions(parsed):
@@ -184,7 +176,9 @@ def constant_edits(parsed: ParsedFile, names: Collection[str]) -> tuple[Edit, ..
     return tuple(edits)
 
 
-def with_global_arrays(parsed: ParsedFile, item: Item, kernel: Kernel, lab: Lab) -> tuple[Kernel, tuple[Edit, ...]]:
+def with_global_arrays(
+    parsed: tree.ParsedFile, item: tree.Item, kernel: Kernel, lab: Lab
+) -> tuple[Kernel, tuple[Edit, ...]]:
     """The kernel with the global arrays that it works on as parameters before its own, and the edits that make them so.
 
     Only as many as the kernel lacks of the lab's arrays; those named like one come first.
@@ -198,7 +192,7 @@ def with_global_arrays(parsed: ParsedFile, item: Item, kernel: Kernel, lab: Lab)
     names.sort(key=lambda name: min((r for p in arrays if (r := p.rank_of(name)) is not None), default=1 << 16))
     names = names[:lacking]
     body = item.node.child_by_field_name("body")
-    declarator = function_declarator(item.node.child_by_field_name("declarator"))
+    declarator = tree.function_declarator(item.node.child_by_field_name("declarator"))
     listed = declarator.child_by_field_name("parameters") if declarator is not None else None
     if len(names) < max(lacking, 1) or body is None or listed is None:
         return kernel, ()
@@ -230,7 +224,7 @@ def with_global_arrays(parsed: ParsedFile, item: Item, kernel: Kernel, lab: Lab)
     return replace(kernel, parameters=parameters + kernel.parameters), (edit, *blanked)
 
 
-def _tile_sides(parsed: ParsedFile, item: Item) -> set[str]:
+def _tile_sides(parsed: tree.ParsedFile, item: tree.Item) -> set[str]:
     """Names of the sides of tiles.
 
     They stand in two or more extents of a shared array, `[T][T + 1]`, or are what blocks cover along both axes.
@@ -238,20 +232,20 @@ def _tile_sides(parsed: ParsedFile, item: Item) -> set[str]:
     text = parsed.text(item.node)
     axes = [{name for pair in step.findall(text) for name in pair} for step in _STEPS]
     sides = set.intersection(*axes) - {""}
-    for node in descendants(item.node):
+    for node in tree.descendants(item.node):
         if node.type == "declaration" and "__shared__" in parsed.text(node):
             for declarator in node.children_by_field_name("declarator"):
                 extents = re.findall(r"\[([^\]]*)\]", parsed.text(declarator))
-                words = [set(WORD.findall(extent)) for extent in extents]
+                words = [set(tree.WORD.findall(extent)) for extent in extents]
                 sides |= {word for here in words for word in here if sum(word in other for other in words) > 1}
     return sides
 
 
-def _definitions(parsed: ParsedFile) -> tuple[tuple[str, Node], ...]:
-    return remembered(parsed, "definitions", lambda: tuple(_find_definitions(parsed)))
+def _definitions(parsed: tree.ParsedFile) -> tuple[tuple[str, Node], ...]:
+    return tree.remembered(parsed, "definitions", lambda: tuple(_find_definitions(parsed)))
 
 
-def _find_definitions(parsed: ParsedFile) -> Iterator[tuple[str, Node]]:
+def _find_definitions(parsed: tree.ParsedFile) -> Iterator[tuple[str, Node]]:
     for item in parsed.items:
         if not item.active:
             continue
@@ -260,7 +254,7 @@ def _find_definitions(parsed: ParsedFile) -> Iterator[tuple[str, Node]]:
             if value is not None and item.node.child_by_field_name("parameters") is None:
                 yield item.name, value
         elif item.kind in {"variable", "type"}:
-            for node in descendants(item.node):
+            for node in tree.descendants(item.node):
                 if node.type == "enumerator":
                     name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
                     if name is not None and value is not None:
@@ -268,19 +262,19 @@ def _find_definitions(parsed: ParsedFile) -> Iterator[tuple[str, Node]]:
                 elif node.type == "init_declarator" and item.qualifiers & {"const", "constexpr"}:
                     value = node.child_by_field_name("value")
                     if value is not None and value.type not in {"argument_list", "initializer_list"}:
-                        yield declared_name(node), value
+                        yield tree.declared_name(node), value
 
 
-def _set_by_host(parsed: ParsedFile) -> tuple[tuple[str, Node], ...]:
+def _set_by_host(parsed: tree.ParsedFile) -> tuple[tuple[str, Node], ...]:
     """Name and declarator of every whole number in constant memory that the file gives no value.
 
     Of other memory of the device those that host code mentions and no kernel writes.  Fields of a struct too, where
     they stand in the file: the struct's own declaration can give them one.
     """
-    return remembered(parsed, "set by host", lambda: tuple(_find_set_by_host(parsed)))
+    return tree.remembered(parsed, "set by host", lambda: tuple(_find_set_by_host(parsed)))
 
 
-def _find_set_by_host(parsed: ParsedFile) -> Iterator[tuple[str, Node]]:
+def _find_set_by_host(parsed: tree.ParsedFile) -> Iterator[tuple[str, Node]]:
     for item in parsed.items:
         if item.kind == "variable" and item.active and item.qualifiers & _OF_DEVICE:
             type_node = item.node.child_by_field_name("type")
@@ -298,7 +292,7 @@ def _find_set_by_host(parsed: ParsedFile) -> Iterator[tuple[str, Node]]:
                     yield from _whole_numbers_in(parsed, type_node)
 
 
-def _made_constant(parsed: ParsedFile, name: str) -> Iterator[Edit]:
+def _made_constant(parsed: tree.ParsedFile, name: str) -> Iterator[Edit]:
     """What makes a variable in global memory one in constant memory: loads of a size are no reads of the data."""
     for item in parsed.by_name.get(name, ()):
         qualifiers = [n for n in item.node.children if parsed.text(n) in {"__device__", "__managed__"}]
@@ -306,12 +300,12 @@ def _made_constant(parsed: ParsedFile, name: str) -> Iterator[Edit]:
             yield Edit(*characters(parsed, node.start_byte, node.end_byte), "" if index else "__constant__")
 
 
-def arrays_set_by_host(parsed: ParsedFile) -> dict[str, tuple[Node, int]]:
+def arrays_set_by_host(parsed: tree.ParsedFile) -> dict[str, tuple[Node, int]]:
     """Declarator and length of every short array of whole numbers in constant memory that the file gives no values."""
-    return remembered(parsed, "arrays set by host", lambda: dict(_find_arrays_set_by_host(parsed)))
+    return tree.remembered(parsed, "arrays set by host", lambda: dict(_find_arrays_set_by_host(parsed)))
 
 
-def _find_arrays_set_by_host(parsed: ParsedFile) -> Iterator[tuple[str, tuple[Node, int]]]:
+def _find_arrays_set_by_host(parsed: tree.ParsedFile) -> Iterator[tuple[str, tuple[Node, int]]]:
     for item in parsed.items:
         if item.kind != "variable" or not item.active or "__constant__" not in item.qualifiers:
             continue
@@ -325,11 +319,11 @@ def _find_arrays_set_by_host(parsed: ParsedFile) -> Iterator[tuple[str, tuple[No
                 yield parsed.text(name), (declarator, count)
 
 
-def _whole_numbers_in(parsed: ParsedFile, type_node: Node) -> Iterator[tuple[str, Node]]:
+def _whole_numbers_in(parsed: tree.ParsedFile, type_node: Node) -> Iterator[tuple[str, Node]]:
     """Name and declarator of each field of a struct that is a whole number and has no value."""
     name = parsed.text(type_node).removeprefix("struct ").strip()
     declared = [type_node, *(i.node for i in parsed.by_name.get(name, ()) if i.active and i.kind == "type")]
-    bodies = (n for node in declared for n in descendants(node) if n.type == "field_declaration_list")
+    bodies = (n for node in declared for n in tree.descendants(node) if n.type == "field_declaration_list")
     body = next(bodies, None)
     numbers: list[tuple[str, Node]] = []
     for node in body.named_children if body is not None else ():
@@ -344,12 +338,12 @@ def _whole_numbers_in(parsed: ParsedFile, type_node: Node) -> Iterator[tuple[str
     yield from numbers
 
 
-def _global_arrays(parsed: ParsedFile) -> dict[str, tuple[str, str]]:
+def _global_arrays(parsed: tree.ParsedFile) -> dict[str, tuple[str, str]]:
     """Type and declarator of every `__device__` array or pointer of plain numbers, by name."""
-    return remembered(parsed, "global arrays", lambda: _find_global_arrays(parsed))
+    return tree.remembered(parsed, "global arrays", lambda: _find_global_arrays(parsed))
 
 
-def _find_global_arrays(parsed: ParsedFile) -> dict[str, tuple[str, str]]:
+def _find_global_arrays(parsed: tree.ParsedFile) -> dict[str, tuple[str, str]]:
     arrays = {}
     for item in parsed.items:
         if item.kind != "variable" or not item.active or not item.qualifiers & {"__device__", "__managed__"}:
@@ -360,7 +354,7 @@ def _find_global_arrays(parsed: ParsedFile) -> dict[str, tuple[str, str]]:
             if declarator.type == "init_declarator":
                 declarator = declarator.child_by_field_name("declarator") or declarator
             if declarator.type in {"array_declarator", "pointer_declarator"} and parsed.constants.dtype(type_text):
-                arrays[declared_name(declarator)] = (type_text, " ".join(parsed.text(declarator).split()))
+                arrays[tree.declared_name(declarator)] = (type_text, " ".join(parsed.text(declarator).split()))
     return arrays
 
 
@@ -371,7 +365,7 @@ def _find_global_arrays(parsed: ParsedFile) -> dict[str, tuple[str, str]]:
 
 
 def filled_edits(
-    parsed: ParsedFile, words: Collection[str], filled: Mapping[str, bytes], lab: Lab
+    parsed: tree.ParsedFile, words: Collection[str], filled: Mapping[str, bytes], lab: Lab
 ) -> tuple[tuple[Edit, ...], frozenset[str]]:
     """The edits that fill the constant memory which a kernel mentions, and what the extents of that are made of.
 
@@ -386,7 +380,7 @@ def filled_edits(
             continue
         dtype = parsed.constants.dtype(parsed.text(type_node))
         for declarator in item.node.children_by_field_name("declarator"):
-            name = declared_name(declarator)
+            name = tree.declared_name(declarator)
             if dtype is None and declarator.type == "identifier" and name in words and name in filled:
                 text = _of_struct(parsed, parsed.text(type_node), filled[name], lab)
                 if text:
@@ -403,7 +397,7 @@ def filled_edits(
     return tuple(edits), frozenset(extents)
 
 
-def whole_numbers(parsed: ParsedFile, filled: Mapping[str, bytes]) -> dict[str, int]:
+def whole_numbers(parsed: tree.ParsedFile, filled: Mapping[str, bytes]) -> dict[str, int]:
     """Numbers that were seen in constant memory: n, "dims[0]" of `__constant__ int dims[2]`, fields of a struct."""
     by_name: dict[str, int] = {}
     for name, content in filled.items():
@@ -425,7 +419,7 @@ def whole_numbers(parsed: ParsedFile, filled: Mapping[str, bytes]) -> dict[str, 
     return by_name
 
 
-def _of_struct(parsed: ParsedFile, type_text: str, content: bytes, lab: Lab) -> str:
+def _of_struct(parsed: tree.ParsedFile, type_text: str, content: bytes, lab: Lab) -> str:
     """A struct of plain numbers, one of them a fraction, as C++ has it: none of them may vary from case to case."""
     fields = fields_of(parsed, type_text.removeprefix("struct ").strip())
     varying = {p.name for p in lab.parameters if p.is_size and p.usual is None}
@@ -458,17 +452,17 @@ def _number(dtype: str, number: int | float) -> str:
     return (number.hex() if isinstance(number, float) else str(number)) + suffix
 
 
-def _words_of(parsed: ParsedFile, declarator: Node) -> set[str]:
+def _words_of(parsed: tree.ParsedFile, declarator: Node) -> set[str]:
     words: set[str] = set()
-    pending = WORD.findall(parsed.text(declarator))
+    pending = tree.WORD.findall(parsed.text(declarator))
     while pending and len(words) < 100:
         word = pending.pop()
         if word in words:
             continue
         words.add(word)
         macro = parsed.constants.macros.get(word)
-        pending += WORD.findall(macro.body) if macro is not None else ()
+        pending += tree.WORD.findall(macro.body) if macro is not None else ()
         for item in parsed.by_name.get(word, ()):
             if item.kind == "variable" and item.active and item.qualifiers & {"const", "constexpr"}:
-                pending += WORD.findall(parsed.text(item.node))
+                pending += tree.WORD.findall(parsed.text(item.node))
     return words

@@ -20,30 +20,12 @@ import msgspec
 
 from grader.devices import is_possible_block
 from grader.lab.records import Lab, Parameter, Variant
-from grader.submission.binding.blocks import (
-    Block,
-    LaunchContext,
-    Threads,
-    block_at,
-    covers_of,
-    shared_bytes_at,
-    shared_bytes_of,
-    threads_of,
-)
+from grader.submission.binding import blocks
 from grader.submission.binding.entries import Entry
 from grader.submission.binding.reconcile import OF_PROGRAM, Fact, first, weakest_of
 from grader.submission.binding.sizes import NamedSizes, formulas_of, is_unsure
 from grader.submission.folder import VariantSettings
-from grader.submission.kernels.records import (
-    Exchanged,
-    Kernel,
-    KernelParameter,
-    LaunchSite,
-    ObservedRuns,
-    SeenArgument,
-    SeenLaunch,
-    SeenRun,
-)
+from grader.submission.kernels import records
 from grader.submission.records import Interpretation, LaunchPlan, Origins
 from grader.submission.structs import Flat
 
@@ -54,7 +36,7 @@ USUAL_SQUARES = (32, 8, 1), (16, 16, 1), (32, 32, 1)
 USUAL_ROWS = (256, 1, 1), (128, 1, 1), (32, 1, 1)
 
 
-def requested_launch(sites: Sequence[LaunchSite]) -> LaunchSite | None:
+def requested_launch(sites: Sequence[records.LaunchSite]) -> records.LaunchSite | None:
     """The launch that a kernel is graded by, among those whose block can be read.
 
     The first that the hardware cannot make, else the first with arguments, or its grid and its block, in each
@@ -71,7 +53,7 @@ def interpretations(
     settings: VariantSettings,
     variant: Variant,
     lab: Lab,
-    elsewhere: Sequence[Block] = (),
+    elsewhere: Sequence[blocks.Block] = (),
 ) -> tuple[Interpretation, ...]:
     """Readings of a kernel with a launch for each, likeliest first; at most `MAX_CANDIDATES`.
 
@@ -88,8 +70,8 @@ def interpretations(
         sizes = {role for role in roles if role in lab.size_names}
         all_roles = sizes | named.all_roles()
         square_only = bool(lab.equal_sizes) and bool(all_roles) and not set(lab.equal_sizes) <= all_roles
-        context = LaunchContext(kernel, shape, _usable(sites), roles, settings, variant, lab, named)
-        all_covers = covers_of(context, sites)
+        context = blocks.LaunchContext(kernel, shape, _usable(sites), roles, settings, variant, lab, named)
+        all_covers = blocks.covers_of(context, sites)
         for covers in all_covers.value:
             free = {p.name for p in lab.parameters if p.is_size and p.from_grid}
             # What the host fills constant memory with is handed over like an argument.
@@ -108,31 +90,31 @@ def interpretations(
     return tuple(dict.fromkeys([*as_launched, *with_other_blocks]))[:MAX_CANDIDATES]
 
 
-def _other_blocks(first: Block, covers: Sequence[str], elsewhere: Sequence[Block]) -> list[Block]:
+def _other_blocks(first: blocks.Block, covers: Sequence[str], elsewhere: Sequence[blocks.Block]) -> list[blocks.Block]:
     """Return blocks to try for a kernel that nothing launches, with as many sides as the grid has axes."""
     has_sides = len(covers) > 1
     fitting = [block for block in elsewhere if (block[1] > 1) == has_sides and is_possible_block(block)]
-    usual: tuple[Block, ...] = USUAL_SQUARES if has_sides else USUAL_ROWS
+    usual: tuple[blocks.Block, ...] = USUAL_SQUARES if has_sides else USUAL_ROWS
     return [block for block in dict.fromkeys((*fitting, *usual)) if block != first]
 
 
 def _plan(
-    context: LaunchContext, covers: tuple[str, ...], *, exact: bool, block: Block | None = None
+    context: blocks.LaunchContext, covers: tuple[str, ...], *, exact: bool, block: blocks.Block | None = None
 ) -> tuple[LaunchPlan, Origins]:
     """Return the launch, with `block` if given, and who says its block, tile and shared memory."""
-    threads = threads_of(context) if block is None else Fact(Threads(block), "lab")
-    block = block_at(threads.value.formulas, threads.value.block, context.lab)
+    threads = blocks.threads_of(context) if block is None else Fact(blocks.Threads(block), "lab")
+    block = blocks.block_at(threads.value.formulas, threads.value.block, context.lab)
     # What host code divides the grid by goes with its own block.
     site = context.site if threads.origin in OF_PROGRAM else None
     tiles = [_tile(context, axis, block, site) for axis in range(len(covers))]
     tile = tuple(fact.value for fact in tiles)
-    shared = shared_bytes_of(context, tile, block)
+    shared = blocks.shared_bytes_of(context, tile, block)
     plan = LaunchPlan(
         block=block,
         tile=tile,
         covers=covers,
         exact=exact,
-        shared_bytes=shared_bytes_at(shared.value.formula, block, context.lab, shared.value.number),
+        shared_bytes=blocks.shared_bytes_at(shared.value.formula, block, context.lab, shared.value.number),
         line=site.line if site is not None else 0,
         block_formula=threads.value.formulas,
         shared_formula=shared.value.formula,
@@ -145,7 +127,7 @@ def _plan(
     return plan, Origins(block=threads.origin, tile=weakest, shared_bytes=shared.origin)
 
 
-def _tile(context: LaunchContext, axis: int, block: Block, site: LaunchSite | None) -> Fact[int]:
+def _tile(context: blocks.LaunchContext, axis: int, block: blocks.Block, site: records.LaunchSite | None) -> Fact[int]:
     """What a block covers along a grid axis: as stated, as the grid divides, as the kernel steps, one a thread."""
     stated, rule = context.settings.tile or (), context.rule
     usual = rule.tile[axis] if axis < len(rule.tile) else 0
@@ -168,7 +150,9 @@ def _tile(context: LaunchContext, axis: int, block: Block, site: LaunchSite | No
     )
 
 
-def _grid(context: LaunchContext, threads: Threads, covers: tuple[str, ...], tile: tuple[int, ...]) -> tuple[str, ...]:
+def _grid(
+    context: blocks.LaunchContext, threads: blocks.Threads, covers: tuple[str, ...], tile: tuple[int, ...]
+) -> tuple[str, ...]:
     """The grid's formulas, where it has another number of blocks than it takes to cover the sizes."""
     if context.site is None or (context.settings.tile is not None and not context.site.observed):
         return ()
@@ -179,28 +163,28 @@ def _grid(context: LaunchContext, threads: Threads, covers: tuple[str, ...], til
     return formulas_of(context.site, context.formula, covers, tile, context.own.choices(), context.lab, probes)
 
 
-def _is_unsure(context: LaunchContext, covers: tuple[str, ...]) -> bool:
+def _is_unsure(context: blocks.LaunchContext, covers: tuple[str, ...]) -> bool:
     return context.site is not None and is_unsure(context.site, context.formula, covers, context.own.choices())
 
 
-def _usable(sites: Sequence[LaunchSite]) -> LaunchSite | None:
+def _usable(sites: Sequence[records.LaunchSite]) -> records.LaunchSite | None:
     """Return the first possible launch; one whose block is unreadable may still tell what the grid covers."""
     possible = [site for site in sites if site.block is not None and is_possible_block(site.block)]
     unreadable = [site for site in sites if site.block is None]
     return next(iter(possible or unreadable), None)
 
 
-Pair = tuple[KernelParameter, KernelParameter]
-Arguments = Mapping[str, SeenArgument]
+Pair = tuple[records.KernelParameter, records.KernelParameter]
+Arguments = Mapping[str, records.SeenArgument]
 
 
-def in_their_places(flat: Flat, lab: Lab) -> ObservedRuns:
+def in_their_places(flat: Flat, lab: Lab) -> records.ObservedRuns:
     """What was seen, with the arguments of each launch as the kernel means them, and its grid and its block; launches
     for which that changes anything say so (`SeenLaunch.exchanged`, `SeenLaunch.swapped`)."""
     return replace(flat.observed, runs=tuple(_of_run(run, flat, lab) for run in flat.observed.runs))
 
 
-def _of_run(run: SeenRun, flat: Flat, lab: Lab) -> SeenRun:
+def _of_run(run: records.SeenRun, flat: Flat, lab: Lab) -> records.SeenRun:
     run = replace(run, launches=tuple(_swapped(launch, flat.sites) for launch in run.launches))
     of_launches = [_kernel_of(launch, flat.kernels) for launch in run.launches]
     launches = []
@@ -212,24 +196,24 @@ def _of_run(run: SeenRun, flat: Flat, lab: Lab) -> SeenRun:
     return replace(run, launches=tuple(launches))
 
 
-def _swapped(launch: SeenLaunch, sites: Sequence[LaunchSite]) -> SeenLaunch:
+def _swapped(launch: records.SeenLaunch, sites: Sequence[records.LaunchSite]) -> records.SeenLaunch:
     """Return the launch with grid and block exchanged, if its text has them in each other's place."""
     if not any(s.swapped and s.kernel == launch.kernel and s.line == launch.line for s in sites):
         return launch
     return msgspec.structs.replace(launch, grid=launch.block, block=launch.grid, status="ran", swapped=True)
 
 
-def _kernel_of(launch: SeenLaunch, kernels: Sequence[Kernel]) -> Kernel | None:
+def _kernel_of(launch: records.SeenLaunch, kernels: Sequence[records.Kernel]) -> records.Kernel | None:
     same = [kernel for kernel in kernels if kernel.name == launch.kernel]
     own = [kernel for kernel in same if kernel.file.rpartition("/")[2] == launch.file.rpartition("/")[2]]
     return next(iter(own or same), None)
 
 
-def _by_name(launch: SeenLaunch) -> dict[str, SeenArgument]:
+def _by_name(launch: records.SeenLaunch) -> dict[str, records.SeenArgument]:
     return {argument.name: argument for argument in launch.arguments if argument.name}
 
 
-def _written(launch: SeenLaunch, kernel: Kernel | None) -> set[str]:
+def _written(launch: records.SeenLaunch, kernel: records.Kernel | None) -> set[str]:
     """Return the arrays that a launch writes to: of an unknown kernel all that it is handed."""
     by_name = _by_name(launch)
     if kernel is None:
@@ -238,7 +222,11 @@ def _written(launch: SeenLaunch, kernel: Kernel | None) -> set[str]:
 
 
 def _exchanged(
-    launch: SeenLaunch, kernel: Kernel, sites: Sequence[LaunchSite], lab: Lab, made: Collection[str]
+    launch: records.SeenLaunch,
+    kernel: records.Kernel,
+    sites: Sequence[records.LaunchSite],
+    lab: Lab,
+    made: Collection[str],
 ) -> Pair | None:
     """Return two parameters that the launch has in each other's place; made: arrays that launches before it wrote to,
     which those without `const` alone may only have read."""
@@ -262,7 +250,7 @@ def _exchanged(
     return None
 
 
-def _directions(kernel: Kernel) -> Iterator[Pair]:
+def _directions(kernel: records.Kernel) -> Iterator[Pair]:
     """Yield each array that the kernel only reads with each that it writes."""
     arrays = [p for p in kernel.parameters if p.is_pointer and not p.is_global]
     for source in arrays:
@@ -278,7 +266,7 @@ def _flows_backwards(pair: Pair, arguments: Arguments) -> bool:
     return source.before != "data" and source.read_back and to.before == "data" and not to.read_back
 
 
-def _alike(kernel: Kernel, lab: Lab) -> Iterator[Pair]:
+def _alike(kernel: records.Kernel, lab: Lab) -> Iterator[Pair]:
     """Yield pairs that a launch may exchange unnoticed: two inputs, or two sizes, each named like one of the lab's."""
     for one, other in combinations([p for p in kernel.parameters if not p.is_global], 2):
         first, second = _role(one, lab), _role(other, lab)
@@ -289,7 +277,7 @@ def _alike(kernel: Kernel, lab: Lab) -> Iterator[Pair]:
             yield one, other
 
 
-def _role(parameter: KernelParameter, lab: Lab) -> Parameter | None:
+def _role(parameter: records.KernelParameter, lab: Lab) -> Parameter | None:
     """Return the role that a parameter's name means, if it can mean only one."""
     fitting = [p for p in lab.parameters if p.is_array == parameter.is_pointer]
     if parameter.is_pointer:
@@ -330,14 +318,14 @@ def _is_written_across(pair: Pair, texts: Mapping[str, str]) -> bool:
     return texts.get(first, "") == second and texts.get(second, "") == first
 
 
-def _texts(launch: SeenLaunch, kernel: Kernel, sites: Sequence[LaunchSite]) -> dict[str, str]:
+def _texts(launch: records.SeenLaunch, kernel: records.Kernel, sites: Sequence[records.LaunchSite]) -> dict[str, str]:
     """Return the launch's argument texts by parameter name, both in lower case."""
     own = [p.name.lower() for p in kernel.parameters if not p.is_global]
     at = [s for s in sites if s.kernel == launch.kernel and s.line == launch.line and len(s.arguments) == len(own)]
     return dict(zip(own, (text.strip().lower() for text in at[0].arguments), strict=True)) if at else {}
 
 
-def _with(launch: SeenLaunch, kernel: Kernel, pair: Pair, flat: Flat) -> SeenLaunch:
+def _with(launch: records.SeenLaunch, kernel: records.Kernel, pair: Pair, flat: Flat) -> records.SeenLaunch:
     first, second = (p.name for p in pair)
     by_name = _by_name(launch)
     places = {first: by_name[second], second: by_name[first]}
@@ -353,5 +341,5 @@ def _with(launch: SeenLaunch, kernel: Kernel, pair: Pair, flat: Flat) -> SeenLau
     def given(name: str) -> str:
         return " ".join(texts[name].split()) if texts else by_name[name].buffer or str(by_name[name].value)
 
-    exchanged = Exchanged(first, given(first), second, given(second), variable, line)
+    exchanged = records.Exchanged(first, given(first), second, given(second), variable, line)
     return msgspec.structs.replace(launch, arguments=arguments, exchanged=exchanged)

@@ -9,23 +9,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from grader.submission.cpp.syntax import (
-    MAX_DEPTH,
-    MAX_TOKENS,
-    Binary,
-    Call,
-    Cast,
-    Conditional,
-    Expression,
-    Name,
-    NotReadable,
-    Number,
-    SizeOf,
-    Token,
-    Unary,
-    parse_tokens,
-    tokens,
-)
+from grader.submission.cpp import syntax
 from grader.submission.lexical import spend
 
 SIZES_OF_TYPES = {
@@ -190,7 +174,7 @@ class Macro:
     line: int = 0
 
 
-def expand(given: Sequence[Token], macros: Mapping[str, Macro]) -> list[Token]:
+def expand(given: Sequence[syntax.Token], macros: Mapping[str, Macro]) -> list[syntax.Token]:
     """Macros replaced token by token, as the preprocessor does: `#define N 4+4` keeps `N*2` at 12.
 
     Raises
@@ -201,13 +185,13 @@ def expand(given: Sequence[Token], macros: Mapping[str, Macro]) -> list[Token]:
 
 
 def _expand(
-    given: Sequence[Token], macros: Mapping[str, Macro], hidden: frozenset[str], steps: Iterator[int]
-) -> list[Token]:
+    given: Sequence[syntax.Token], macros: Mapping[str, Macro], hidden: frozenset[str], steps: Iterator[int]
+) -> list[syntax.Token]:
     # Macros may double at each level and still come to nothing: the work is bounded, not only the result.
-    if len(hidden) > MAX_DEPTH or next(steps, None) is None:
-        raise NotReadable("macros nested too deep")
+    if len(hidden) > syntax.MAX_DEPTH or next(steps, None) is None:
+        raise syntax.NotReadable("macros nested too deep")
     spend(4)
-    result: list[Token] = []
+    result: list[syntax.Token] = []
     index = 0
     while index < len(given):
         token = given[index]
@@ -216,7 +200,7 @@ def _expand(
         if macro is None:
             result.append(token)
         else:
-            body = tokens(macro.body)
+            body = syntax.tokens(macro.body)
             if macro.parameters is not None:
                 if index >= len(given) or given[index].text != "(":
                     result.append(token)
@@ -226,14 +210,14 @@ def _expand(
                 by_name = dict(zip(macro.parameters, expanded, strict=False))
                 body = [inner for t in body for inner in (by_name.get(t.text, [t]) if t.kind == "name" else [t])]
             result.extend(_expand(body, macros, hidden | {token.text}, steps))
-        if len(result) > MAX_TOKENS:
-            raise NotReadable("macros grow too large")
+        if len(result) > syntax.MAX_TOKENS:
+            raise syntax.NotReadable("macros grow too large")
     return result
 
 
-def _macro_arguments(given: Sequence[Token], opening: int) -> tuple[list[list[Token]], int]:
+def _macro_arguments(given: Sequence[syntax.Token], opening: int) -> tuple[list[list[syntax.Token]], int]:
     """The arguments of a macro whose "(" is at `opening`, and the index after its ")"."""
-    arguments: list[list[Token]] = [[]]
+    arguments: list[list[syntax.Token]] = [[]]
     depth = 0
     for index in range(opening, len(given)):
         token = given[index]
@@ -249,10 +233,10 @@ def _macro_arguments(given: Sequence[Token], opening: int) -> tuple[list[list[To
             arguments.append([])
         else:
             arguments[-1].append(token)
-    raise NotReadable("a macro call without its )")
+    raise syntax.NotReadable("a macro call without its )")
 
 
-Lookup = Callable[[str], Expression | None]
+Lookup = Callable[[str], syntax.Expression | None]
 
 LARGEST = 1 << 64
 
@@ -264,14 +248,14 @@ class Constants:
     """What names stand for in a file: macros, constants, types."""
 
     macros: dict[str, Macro] = field(default_factory=dict)
-    values: dict[str, Expression] = field(default_factory=dict)
+    values: dict[str, syntax.Expression] = field(default_factory=dict)
     types: dict[str, str] = field(default_factory=dict)
 
-    def parse(self, text: str) -> Expression | None:
+    def parse(self, text: str) -> syntax.Expression | None:
         """The expression that `text` is after macro replacement; None where it is not readable."""
         try:
-            return parse_tokens(expand(tokens(text), self.macros))
-        except NotReadable:
+            return syntax.parse_tokens(expand(syntax.tokens(text), self.macros))
+        except syntax.NotReadable:
             return None
 
     def dtype(self, type_text: str) -> str | None:
@@ -296,7 +280,7 @@ class Constants:
                 return None
         return None
 
-    def evaluate(self, expression: Expression | str | None, extra: Lookup | None = None) -> Value | None:
+    def evaluate(self, expression: syntax.Expression | str | None, extra: Lookup | None = None) -> Value | None:
         """The value of `expression`, or None where something in it is not known.
 
         extra: looked up before the file's constants, e.g. a function's variables.
@@ -310,10 +294,10 @@ class Constants:
             return None
         try:
             return _Evaluation(self, extra).value(expression, 0)
-        except (ArithmeticError, ValueError, TypeError, NotReadable):
+        except (ArithmeticError, ValueError, TypeError, syntax.NotReadable):
             return None
 
-    def integer(self, expression: Expression | str | None, extra: Lookup | None = None) -> int | None:
+    def integer(self, expression: syntax.Expression | str | None, extra: Lookup | None = None) -> int | None:
         """As `evaluate`, where an integer is wanted: a float is truncated as in a conversion to int."""
         value = self.evaluate(expression, extra)
         if value is None or (isinstance(value, float) and not math.isfinite(value)):
@@ -328,45 +312,45 @@ class _Evaluation:
     steps: int = 0
     values_by_name: dict[str, Value] = field(default_factory=dict)
 
-    def value(self, expression: Expression, depth: int) -> Value:
+    def value(self, expression: syntax.Expression, depth: int) -> Value:
         self.steps += 1
         spend(2)
-        if depth > MAX_DEPTH or self.steps > MAX_STEPS:
+        if depth > syntax.MAX_DEPTH or self.steps > MAX_STEPS:
             raise Unknown
         result = self._value(expression, depth)
         if abs(result) > LARGEST:
             raise Unknown
         return result
 
-    def _value(self, expression: Expression, depth: int) -> Value:
+    def _value(self, expression: syntax.Expression, depth: int) -> Value:
         match expression:
-            case Number(number):
+            case syntax.Number(number):
                 return number
-            case Name(name):
+            case syntax.Name(name):
                 if name not in self.values_by_name:
                     # Once: constants defined through each other (a = b + b, b = c + c, …) double the work each time.
                     self.values_by_name[name] = self.value(self.definition(name), depth + 1)
                 return self.values_by_name[name]
-            case Unary(operator, operand):
+            case syntax.Unary(operator, operand):
                 return unary(operator, self.value(operand, depth + 1))
-            case Binary("&&", left, right):
+            case syntax.Binary("&&", left, right):
                 return int(bool(self.value(left, depth + 1)) and bool(self.value(right, depth + 1)))
-            case Binary("||", left, right):
+            case syntax.Binary("||", left, right):
                 return int(bool(self.value(left, depth + 1)) or bool(self.value(right, depth + 1)))
-            case Binary(operator, left, right):
+            case syntax.Binary(operator, left, right):
                 return binary(operator, self.value(left, depth + 1), self.value(right, depth + 1))
-            case Conditional(condition, then, otherwise):
+            case syntax.Conditional(condition, then, otherwise):
                 return self.value(then if self.value(condition, depth + 1) else otherwise, depth + 1)
-            case Cast(type_text, operand):
+            case syntax.Cast(type_text, operand):
                 return self.cast(type_text, self.value(operand, depth + 1))
-            case SizeOf(text):
+            case syntax.SizeOf(text):
                 return self.size_of(text)
-            case Call(function, arguments):
+            case syntax.Call(function, arguments):
                 if function not in FUNCTIONS:
                     raise Unknown
                 return FUNCTIONS[function](*(self.value(a, depth + 1) for a in arguments))
 
-    def definition(self, name: str) -> Expression:
+    def definition(self, name: str) -> syntax.Expression:
         expression = self.extra(name) if self.extra is not None else None
         if expression is None:
             # `Mode::tiled` is known as `tiled`.

@@ -8,18 +8,9 @@ from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
+from grader.submission.cpp import tree
 from grader.submission.cpp.constants import SIZES_OF_TYPES, Constants, Lookup
 from grader.submission.cpp.syntax import Expression
-from grader.submission.cpp.tree import (
-    Item,
-    ParsedFile,
-    declared_name,
-    descendants,
-    function_declarator,
-    learn_constants,
-    remembered,
-    text_without_comments,
-)
 from grader.submission.kernels.records import Kernel, KernelParameter, SharedArray
 from grader.submission.lexical import spend
 
@@ -74,14 +65,14 @@ _REFERENCES = {"reference_declarator", "abstract_reference_declarator"}
 _EFFECTS = {"assignment_expression", "update_expression", "call_expression", "comma_expression", "ERROR"}
 
 
-def kernels_in(parsed: ParsedFile) -> tuple[Kernel, ...]:
+def kernels_in(parsed: tree.ParsedFile) -> tuple[Kernel, ...]:
     """The kernels that a file defines."""
-    return remembered(parsed, "kernels", lambda: tuple(kernel_of(parsed, item) for item in parsed.kernels))
+    return tree.remembered(parsed, "kernels", lambda: tuple(kernel_of(parsed, item) for item in parsed.kernels))
 
 
-def kernel_of(parsed: ParsedFile, item: Item) -> Kernel:
+def kernel_of(parsed: tree.ParsedFile, item: tree.Item) -> Kernel:
     """The record of the kernel that `item` defines."""
-    declarator = function_declarator(item.node.child_by_field_name("declarator"))
+    declarator = tree.function_declarator(item.node.child_by_field_name("declarator"))
     body = item.node.child_by_field_name("body")
     parameters = _parameters(parsed, declarator)
     if body is not None:
@@ -96,12 +87,12 @@ def kernel_of(parsed: ParsedFile, item: Item) -> Kernel:
         parameters=parameters,
         template_parameters=item.template_parameters,
         shared_arrays=_shared_arrays(parsed, body),
-        is_empty=body is None or not any(node.type in _EFFECTS for node in descendants(body)),
-        unset=tuple(_unset_variables(text_without_comments(parsed, item.node), line)),
+        is_empty=body is None or not any(node.type in _EFFECTS for node in tree.descendants(body)),
+        unset=tuple(_unset_variables(tree.text_without_comments(parsed, item.node), line)),
     )
 
 
-def with_headers(parsed: ParsedFile, headers: Sequence[ParsedFile]) -> ParsedFile:
+def with_headers(parsed: tree.ParsedFile, headers: Sequence[tree.ParsedFile]) -> tree.ParsedFile:
     """`parsed` with what its own headers define known too: tile sizes and types that stand in a `common.h`."""
     if not headers:
         return parsed
@@ -113,16 +104,16 @@ def with_headers(parsed: ParsedFile, headers: Sequence[ParsedFile]) -> ParsedFil
     return replace(parsed, constants=merged, headers=tuple(headers))
 
 
-def local_values(parsed: ParsedFile, body: Node) -> Lookup:
+def local_values(parsed: tree.ParsedFile, body: Node) -> Lookup:
     """The constants that a function's body declares."""
-    return remembered(parsed, ("locals", body.id), lambda: _local_values(parsed, body)).get
+    return tree.remembered(parsed, ("locals", body.id), lambda: _local_values(parsed, body)).get
 
 
-def _local_values(parsed: ParsedFile, body: Node) -> dict[str, Expression]:
+def _local_values(parsed: tree.ParsedFile, body: Node) -> dict[str, Expression]:
     local = Constants(macros=parsed.constants.macros, types=parsed.constants.types)
-    for node in descendants(body):
+    for node in tree.descendants(body):
         if node.type == "declaration" and any(parsed.text(c) in {"const", "constexpr"} for c in node.children):
-            learn_constants(local, node)
+            tree.learn_constants(local, node)
     return local.values
 
 
@@ -130,7 +121,7 @@ def _with_use(parameter: KernelParameter, is_read: bool, is_written: bool) -> Ke
     return replace(parameter, is_read=is_read, is_written=is_written)
 
 
-def _parameters(parsed: ParsedFile, declarator: Node | None) -> tuple[KernelParameter, ...]:
+def _parameters(parsed: tree.ParsedFile, declarator: Node | None) -> tuple[KernelParameter, ...]:
     listed = declarator.child_by_field_name("parameters") if declarator is not None else None
     parameters = []
     for node in listed.named_children if listed is not None else ():
@@ -140,7 +131,7 @@ def _parameters(parsed: ParsedFile, declarator: Node | None) -> tuple[KernelPara
         base = parsed.text(type_node) if type_node is not None else ""
         pointers = references = 0
         inner = node.child_by_field_name("declarator")
-        name = declared_name(inner)
+        name = tree.declared_name(inner)
         while inner is not None:
             pointers += inner.type in _POINTERS
             references += inner.type in _REFERENCES
@@ -171,10 +162,10 @@ def _parameters(parsed: ParsedFile, declarator: Node | None) -> tuple[KernelPara
 
 def _is_array_of_rows(node: Node) -> bool:
     """`float a[][N]` and `float (*a)[N]` are one pointer to numbers, `float **a` is not."""
-    return any(n.type == "array_declarator" for n in descendants(node))
+    return any(n.type == "array_declarator" for n in tree.descendants(node))
 
 
-def _span(parsed: ParsedFile, declarator: Node | None) -> int:
+def _span(parsed: tree.ParsedFile, declarator: Node | None) -> int:
     """Numbers in a row of `float a[][N]` or `float (*a)[N]`: the product of all extents but a parameter's own first."""
     extents: list[int] = []
     is_pointer = False
@@ -191,12 +182,12 @@ def _span(parsed: ParsedFile, declarator: Node | None) -> int:
     return prod(extents if is_pointer else extents[:-1])
 
 
-def _shared_arrays(parsed: ParsedFile, body: Node | None) -> tuple[SharedArray, ...]:
+def _shared_arrays(parsed: tree.ParsedFile, body: Node | None) -> tuple[SharedArray, ...]:
     if body is None:
         return ()
     arrays = _declared_shared(parsed, body, local_values(parsed, body))
     words = parsed.words(body)
-    for item in remembered(parsed, "shared", lambda: [i for i in parsed.items if "__shared__" in i.qualifiers]):
+    for item in tree.remembered(parsed, "shared", lambda: [i for i in parsed.items if "__shared__" in i.qualifiers]):
         if item.active and words & set(item.names):
             arrays += _declared_shared(parsed, item.node, parsed.constants.values.get)
     for name in sorted(words & parsed.functions.keys()):
@@ -204,7 +195,7 @@ def _shared_arrays(parsed: ParsedFile, body: Node | None) -> tuple[SharedArray, 
     return tuple(arrays)
 
 
-def _shared_of_function(parsed: ParsedFile, function: Item, caller: Node) -> list[SharedArray]:
+def _shared_of_function(parsed: tree.ParsedFile, function: tree.Item, caller: Node) -> list[SharedArray]:
     """Those of a device function that kernels call: of a template, as it is for the first call with its arguments."""
     inner = function.node.child_by_field_name("body")
     if inner is None or not function.is_device or function.is_kernel:
@@ -220,10 +211,12 @@ def _shared_of_function(parsed: ParsedFile, function: Item, caller: Node) -> lis
         if (value := parsed.constants.parse(text)) is not None
     }
     local = local_values(parsed, inner)
-    return remembered(parsed, key, lambda: _declared_shared(parsed, inner, lambda name: fixed.get(name) or local(name)))
+    return tree.remembered(
+        parsed, key, lambda: _declared_shared(parsed, inner, lambda name: fixed.get(name) or local(name))
+    )
 
 
-def _declared_shared(parsed: ParsedFile, node: Node, values: Lookup) -> list[SharedArray]:
+def _declared_shared(parsed: tree.ParsedFile, node: Node, values: Lookup) -> list[SharedArray]:
     arrays = []
     for declaration, words in _shared_declarations(parsed, node):
         type_node = declaration.child_by_field_name("type")
@@ -235,7 +228,7 @@ def _declared_shared(parsed: ParsedFile, node: Node, values: Lookup) -> list[Sha
                 dims.append(extent if extent is not None and extent > 0 else None)
             arrays.append(
                 SharedArray(
-                    name=declared_name(declarator),
+                    name=tree.declared_name(declarator),
                     line=declarator.start_point.row + 1,
                     dtype=parsed.constants.dtype(parsed.text(type_node)) if type_node is not None else None,
                     dims=tuple(dims),
@@ -249,7 +242,7 @@ def _declared_shared(parsed: ParsedFile, node: Node, values: Lookup) -> list[Sha
 _VECTOR = re.compile(r"(u?)(char|short|int|long|longlong|float|double)([1-4])")
 
 
-def _bytes_of(parsed: ParsedFile, type_text: str) -> int:
+def _bytes_of(parsed: tree.ParsedFile, type_text: str) -> int:
     """The size of a number, or of CUDA's vectors of up to four; 0 of any other type."""
     vector = _VECTOR.fullmatch(type_text)
     sign, base, count = vector.groups() if vector is not None else ("", type_text, "1")
@@ -257,9 +250,9 @@ def _bytes_of(parsed: ParsedFile, type_text: str) -> int:
     return SIZES_OF_TYPES.get(parsed.constants.dtype(text) or "", 0) * int(count)
 
 
-def _shared_declarations(parsed: ParsedFile, node: Node) -> Iterator[tuple[Node, set[str]]]:
+def _shared_declarations(parsed: tree.ParsedFile, node: Node) -> Iterator[tuple[Node, set[str]]]:
     """Every declaration of shared memory below `node`, with what stands before its names."""
-    for declaration in descendants(node):
+    for declaration in tree.descendants(node):
         if declaration.type == "declaration":
             words = {parsed.text(c) for c in declaration.children if not c.type.endswith("declarator")}
             if "__shared__" in words:
@@ -276,7 +269,7 @@ def _sizes(declarator: Node) -> list[Node | None]:
     return sizes[::-1]
 
 
-def first_extents(parsed: ParsedFile, node: Node) -> Iterator[str]:
+def first_extents(parsed: tree.ParsedFile, node: Node) -> Iterator[str]:
     """The first size, as it is written, of each shared array below `node` that has one."""
     for declaration, _words in _shared_declarations(parsed, node):
         for declarator in declaration.children_by_field_name("declarator"):
@@ -285,12 +278,12 @@ def first_extents(parsed: ParsedFile, node: Node) -> Iterator[str]:
                 yield parsed.text(sizes[0])
 
 
-def pointer_uses(parsed: ParsedFile, body: Node, pointers: set[str]) -> tuple[set[str], set[str]]:
+def pointer_uses(parsed: tree.ParsedFile, body: Node, pointers: set[str]) -> tuple[set[str], set[str]]:
     """Which of `pointers` the body reads through and writes through, by way of pointers made from them too.
 
     A pointer handed to a function counts as both: what the function does with it is not followed.
     """
-    nodes = list(descendants(body))
+    nodes = list(tree.descendants(body))
     origin = _origins(parsed, nodes, pointers)
     reads: set[str] = set()
     writes: set[str] = set()
@@ -320,7 +313,7 @@ def pointer_uses(parsed: ParsedFile, body: Node, pointers: set[str]) -> tuple[se
     return reads, writes
 
 
-def _origins(parsed: ParsedFile, nodes: Sequence[Node], pointers: set[str]) -> dict[str, str]:
+def _origins(parsed: tree.ParsedFile, nodes: Sequence[Node], pointers: set[str]) -> dict[str, str]:
     """Of each name that holds an address in one of `pointers`, which of them that is."""
     origin = {name: name for name in pointers}
     # `float *row = in + y * n;` makes another name for `in`; two rounds reach a name made from such a name.
@@ -334,7 +327,7 @@ def _origins(parsed: ParsedFile, nodes: Sequence[Node], pointers: set[str]) -> d
     return origin
 
 
-def _handed(parsed: ParsedFile, call: Node) -> tuple[str, list[str]]:
+def _handed(parsed: tree.ParsedFile, call: Node) -> tuple[str, list[str]]:
     """What is called, and the pointers that it is handed; a cast is handed nothing."""
     arguments = call.child_by_field_name("arguments")
     function = call.child_by_field_name("function")
@@ -344,11 +337,11 @@ def _handed(parsed: ParsedFile, call: Node) -> tuple[str, list[str]]:
     return called, [_base(parsed, node) for node in arguments.named_children if node.type != "subscript_expression"]
 
 
-def _pointer_copy(parsed: ParsedFile, node: Node) -> tuple[str, Node | None]:
+def _pointer_copy(parsed: tree.ParsedFile, node: Node) -> tuple[str, Node | None]:
     if node.type == "init_declarator":
         declarator = node.child_by_field_name("declarator")
         if declarator is not None and declarator.type in {"pointer_declarator", "identifier"}:
-            return declared_name(declarator), node.child_by_field_name("value")
+            return tree.declared_name(declarator), node.child_by_field_name("value")
     if node.type == "assignment_expression":
         left = node.child_by_field_name("left")
         if left is not None and left.type == "identifier":
@@ -356,7 +349,7 @@ def _pointer_copy(parsed: ParsedFile, node: Node) -> tuple[str, Node | None]:
     return "", None
 
 
-def _accessed(parsed: ParsedFile, node: Node | None) -> str:
+def _accessed(parsed: tree.ParsedFile, node: Node | None) -> str:
     """The pointer that `p[i]`, `p[i][j]` or `*(p + i)` goes through; "" for anything else."""
     inner = node
     while inner is not None and inner.type == "subscript_expression":
@@ -368,7 +361,7 @@ def _accessed(parsed: ParsedFile, node: Node | None) -> str:
     return _base(parsed, inner) if inner is not node else ""
 
 
-def _base(parsed: ParsedFile, node: Node | None) -> str:
+def _base(parsed: tree.ParsedFile, node: Node | None) -> str:
     """The pointer that an address is computed from: `p` in `(float *)(p + i)` and `&p[i]`."""
     while node is not None:
         spend(1)
