@@ -84,3 +84,13 @@ def compiled_once(host_cache: Path) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(execution, "_host", compiled)
         yield
+
+
+@pytest.fixture
+def compiled_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests that count what is compiled: nothing is compiled already."""
+
+    def compiled(program: Program, library: Library, architecture: str, _cache: Path | None) -> HostProgram:
+        return execution._compile_host(program, library, architecture)
+
+    monkeypatch.setattr(execution, "_host", compiled)

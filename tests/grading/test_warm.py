@@ -24,11 +24,6 @@ Edit = Callable[[str], str]
 SMALL = 64
 
 
-@pytest.fixture(scope="module", autouse=True)
-def compiled_once() -> None:
-    """Here it is counted what is compiled."""
-
-
 def in_a_kernel(text: str, statement: str) -> str:
     """`text` with a statement at the beginning of its first kernel's body."""
     begin = text.index("{", re.search(r"^(?:template.*\n)?__global__", text, re.M).start()) + 1  # type: ignore[union-attr]
@@ -118,6 +113,7 @@ def test_every_save_is_graded_as_if_it_were_the_first(
     compared(lab, student, ["a header", *names, "a header", *pairs], tmp_path, monkeypatch, 10)
 
 
+@pytest.mark.usefixtures("compiled_anew")
 def test_a_line_above_runs_nothing_but_the_drawn_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And a kernel that is changed does not have the program compiled again; with its results the program is run."""
     from grader.launching import emulator
@@ -169,6 +165,7 @@ def test_a_line_above_runs_nothing_but_the_drawn_case(tmp_path: Path, monkeypatc
         assert saved("// above\n" + in_a_kernel(written, " if (blockIdx.z > 5) return;"))[1] == set()
 
 
+@pytest.mark.usefixtures("compiled_anew")
 def test_a_program_that_ran_another_day_is_ready_for_its_first_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -90,13 +90,8 @@ def seen(text: str, folder: Path, remembered: RememberedPrograms | None) -> list
     return run_each(Sources([folder / "main.cu"]), [Start()], TRACED, Setting(GRADING, remembered=remembered))
 
 
-@pytest.fixture(scope="module", autouse=True)
-def compiled_once() -> None:
-    """Here it is counted what is compiled."""
-
-
 @pytest.fixture
-def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def compiled(monkeypatch: pytest.MonkeyPatch, compiled_anew: None) -> list[str]:
     """Grows by one with each program that is compiled."""
     made: list[str] = []
 

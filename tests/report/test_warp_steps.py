@@ -13,12 +13,12 @@ import pytest
 from grader import i18n
 from grader.grading.options import GradeOptions
 from grader.grading.pipeline import grade
-from grader.lab.labs import find
 from grader.measured import WarpArray, WarpRequest, WarpSteps
 from grader.report import html
 from grader.report.bank_map import warp_steps
 from grader.result import Result, decode, encode
 from tests import browser, sample_results
+from tests.marks_only import marks_only
 from tests.report.jobs import job
 
 SAMPLES = Path(__file__).parents[2] / "submissions"
@@ -96,7 +96,7 @@ def test_names_are_text() -> None:
 
 
 def test_a_graded_conflict_and_its_result_read_again() -> None:
-    result = grade(SAMPLES / "petrova", find("transpose", ()), GradeOptions(backend="emulator", repairs=False))
+    result = grade(SAMPLES / "petrova", marks_only("transpose"), GradeOptions(backend="emulator", repairs=False))
     known = {
         (name, c.line, c.space, c.op): c.steps
         for name, v in result.variants.items()
@@ -113,7 +113,7 @@ def test_a_graded_conflict_and_its_result_read_again() -> None:
 @pytest.mark.slow
 def test_strided_accesses_are_followed_at_the_lines_that_cost_points() -> None:
     path = Path(__file__).parents[1] / "kernels" / "box-blur" / "bad" / "strided_threads.cu"
-    result = grade(path, find("box-blur", ()), GradeOptions(backend="emulator", repairs=False))
+    result = grade(path, marks_only("box-blur"), GradeOptions(backend="emulator", repairs=False))
     counters = result.variants["naive"].counters
     assert counters is not None
     found = {(c.line, c.op): c.steps for c in counters.by_line if c.steps}
