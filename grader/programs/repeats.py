@@ -3,7 +3,7 @@
 Benchmarks launch a kernel a hundred times to measure it.  The same code with the same arguments, begun with the same
 bytes everywhere, does the same.  Of a kernel's first launch it is kept what memory was and what changed, where that is
 little beside running it; from the second on memory is known by digests.  What an array holds is looked at once; its
-digest is good until a call of the host's or a kernel may have written there.
+digest is good until a call of the host's or a kernel writes there.
 
 Arrays may lie elsewhere than before, as they do where each repetition allocates its own: then pointers among the
 arguments are known by what they point to, and no address may be in memory or have been printed.
@@ -200,8 +200,6 @@ class Repeats:
         kept.instructions = outcome.charged
         kept.since += outcome.charged
         self._executed += outcome.charged
-        for array in self._arrays():
-            array.digest = None
         return outcome
 
     def _key(self, launch: Hashable, arrays: list[MemoryArray]) -> _Key:

@@ -84,7 +84,7 @@ class MemoryArray:
     starts at byte `storage + r·row_bytes`.  `rows` says what numbers the rows: "" (one copy), "block", "lane".
     valid: uint8 flags like `data`, 1 where something was written; None when all of it was initialised.
     views: of all its storage, by type.  parts: what it is divided into; None when all of it is one piece.
-    digest: of what is in it, for who compares contents; whoever may have changed these sets it to None.
+    digest: of what is in it, for who compares contents; whoever changes these, a store above all, sets it to None.
     """
 
     name: str
@@ -150,6 +150,7 @@ class Buffer:
         if len(raw) > self.memory.size:
             raise ValueError(f"{len(raw)} bytes do not fit in buffer {self.memory.name!r} of {self.memory.size} bytes")
         self.memory.data[: len(raw)] = raw
+        self.memory.digest = None
         if self.memory.valid is not None:
             self.memory.valid[: len(raw)] = 1
 

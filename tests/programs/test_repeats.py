@@ -34,6 +34,7 @@ class Scenario:
             data = self.array.array.data
             data[32] = (data[32] if is_sum else data[0]) + added
             self.array.array.valid[32] = 1
+            self.array.array.digest = None
             return Outcome(status, thread_instructions=self.instructions, charged=self.instructions)
 
         return self.repeats.run((added, is_sum), execute)
@@ -134,6 +135,7 @@ def _moving(content: int = 0, printed: str = "", left: int = 5) -> int:
             nonlocal executed
             executed += 1
             out.array.data.view(np.uint64)[1] = left
+            out.array.digest = None
             return Outcome("ran", charged=10_000, printf=printed)
 
         outcome = repeats.run(("kernel", (1, 1, 1), out.base.to_bytes(8, "little")), execute)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grader.ptx import Device
+from grader.ptx import Device, Launch, launch
 from grader.ptx.memory import POISON
-from tests.ptx.running import Bytes, run
+from tests.ptx.running import Bytes, compiled, run
 
 GLOBAL = """
 extern "C" __global__ void k(float* a, float* out, int offset) {
@@ -407,3 +407,31 @@ extern "C" __global__ void k(Pair* p, Pair* out) {
     assert result[1][1::2].tolist() == [2.0] * 32
     (hazard,) = run(source.replace("p->d = 2;", ""), 1, 32, Bytes(16), np.zeros(64, np.float64)).hazards
     assert (hazard.kind, hazard.line, hazard.offset_bytes) == ("uninitialized", 9, 8)
+
+
+@pytest.mark.parametrize(
+    ("body", "grid", "block"),
+    [
+        ("out[i] = in[i];", 4, 64),
+        ("atomicAdd(out + i % 7, in[i]);", 4, 64),
+        ("if (i == 0) for (int k = 0; k < 20000; k++) out[k % 256] = in[k % 256] + k;", 1, 1),
+        ("int s = 0; for (int k = 0; k < 2000; k++) s += in[k % 256] >> (i & 3); out[i % 256] = s;", 80, 256),
+        ("for (int k = 0; k < 256; k++) out[i % 256 * 256 + k] = in[k] * 3;", 256, 256),
+        ("*(int4*)(out + 4 * i) = *(int4*)(in + 4 * (i % 64));", 4, 64),
+    ],
+)
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_launch_leaves_the_digests_of_what_it_only_reads(body: str, grid: int, block: int, times: int) -> None:
+    module = compiled(
+        f"__global__ void k(int* out, const int* in) {{ int i = blockIdx.x * blockDim.x + threadIdx.x; {body} }}"
+    )
+    device = Device()
+    out, source = device.buffer("out", np.zeros(65_536, np.int32)), device.buffer("in", np.arange(256, dtype=np.int32))
+    for _ in range(times):
+        out.memory.digest = source.memory.digest = b"known"
+        launch(
+            module, Launch(module.entries()[0], (grid,), (block,), [out, source], observe=True, unwatched_apart=True)
+        )
+        assert source.memory.digest == b"known"
+        assert out.memory.digest is None
+        out.write(np.zeros(65_536, np.int32))

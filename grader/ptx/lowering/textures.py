@@ -376,6 +376,7 @@ def _sust(code: Code, instruction: Instruction) -> Step:
         targets = places[:, None] + np.arange(raw.shape[1])
         storage = surface.image.storage
         storage.data[targets[inside]] = raw[inside]
+        storage.digest = None
         if storage.valid is not None:
             storage.valid[targets[inside]] = 1
 

@@ -272,6 +272,7 @@ def put(
             continue
         _observe(batch, spec, resolved, stored, parts)
         batch.note_change()
+        resolved.array.digest = None
         indices, start = resolved.index(spec.element_bytes)
         view = resolved.array.view(spec.dtype)
         for element, value in enumerate(stored):
@@ -326,10 +327,13 @@ def atomic(
         if not np.array_equal(before, bits.take(index)):
             # A failed compare-and-swap changes nothing: loops that only try again can be told from those that advance.
             group.batch.note_change()
+            resolved.array.digest = None
         if positions is None:
             result = old
         else:
             result[positions] = old
+        if resolved.array.valid is not None:
+            resolved.array.digest = None
         mark_written(group.batch, resolved, spec)
     return from_array(result, group.lanes, size)
 

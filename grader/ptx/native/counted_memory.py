@@ -105,6 +105,7 @@ class LoopModule:
                 raise Irregular
         for array, low, high, part in spanned:
             array.data[array.storage + low : array.storage + high] = part
+            array.digest = None
         return {index: _result(results[index], is_float) for index, is_float in form.outputs}
 
     def _grow(self, size: int) -> bool:

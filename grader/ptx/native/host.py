@@ -368,6 +368,7 @@ class LinearMemory:
             if not self._is_stored_to(array):
                 continue
             array.data[:] = self.bytes[data : data + len(array.data)]
+            array.digest = None
             if valid:
                 assert array.valid is not None
                 array.valid[:] = self.bytes[valid : valid + len(array.valid)]
