@@ -258,6 +258,7 @@ class DeviceMemory(Memory):
     def share(self, name: str, size: int, kind: str, line: int, file: str, host: int) -> Allocation:
         """Memory of the host at `host` that kernels can use; `refresh` gives it its bytes."""
         array = self._arrays.place(name, size, np.empty(0, np.uint8), initialised=True)
+        array.lent = True
         return self.keep(Allocation(name, array.base, size, kind, line, file, host=host, array=array))
 
     def refresh(self, allocation: Allocation, data: Bytes) -> None:

@@ -84,6 +84,7 @@ class MemoryArray:
     starts at byte `storage + r·row_bytes`.  `rows` says what numbers the rows: "" (one copy), "block", "lane".
     valid: uint8 flags like `data`, 1 where something was written; None when all of it was initialised.
     views: of all its storage, by type.  parts: what it is divided into; None when all of it is one piece.
+    lent: its data lie in memory of the host's, and are no others.
     digest: of what is in it, for who compares contents; whoever changes these, a store above all, sets it to None.
     """
 
@@ -100,6 +101,7 @@ class MemoryArray:
     read_only: bool = False
     views: dict[Any, Array] = field(default_factory=dict, init=False)
     parts: Parts | None = field(default=None, init=False)
+    lent: bool = field(default=False, init=False)
     digest: bytes | None = field(default=None, init=False)
 
     def owner(self, offset: int) -> Owner:
@@ -190,6 +192,8 @@ class Device:
         """What live allocations of it may take together, once it is made."""
         self.launch_arguments: Any = None
         """The heap of arguments for launches that kernels make."""
+        self.residence: Any = None
+        """The memory that arrays live in which generated code has reached (`grader.ptx.native.residence`)."""
         self.workspace: MemoryArray | None = None
         """The barrier of the grid in cooperative launches (see `workspace_of`)."""
         self.textures: dict[int, Any] = {}

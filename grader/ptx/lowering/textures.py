@@ -30,6 +30,7 @@ class Storage(Protocol):
 
     data: Array
     valid: Array | None
+    digest: bytes | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,9 @@ _CLOCKS = ("clock", "globaltimer")
 class Generator:
     """Turns one kernel into text.  Raises Unfit where it cannot."""
 
+    on_store = ""
+    """Done before a global array, whose record is `$entry`, is noted as stored to."""
+
     def __init__(self, code: Code, observed: bool, counts_work: bool) -> None:
         self.kernel = Kernel(code, observed)
         self.counts_work = counts_work
@@ -98,6 +101,7 @@ class Generator:
         names["UNIT_LOG"] = 0 if self.out.narrow else 2
         for name, offset in names.items():
             runtime = runtime.replace("{" + name + "}", str(offset))
+        runtime = runtime.replace("{ON_STORE}", self.on_store)
         ways = "\n".join(way.text(self.observed, 1 if self.out.narrow else 4) for way in sorted(self.out.ways, key=str))
         return f"""(module
 (import "host" "memory" (memory 1))

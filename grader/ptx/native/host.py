@@ -21,7 +21,7 @@ from grader.ptx.machine.batch import BlockBatch, Frame, Group
 from grader.ptx.machine.code import Code
 from grader.ptx.memory import Device, MemoryArray
 from grader.ptx.native import layout
-from grader.ptx.native.generate import Compiled, engine
+from grader.ptx.native.generate import Compiled, engine, imports
 from grader.ptx.native.layout import CONTEXT
 from grader.ptx.native.pieces import Generated
 from grader.ptx.values import BOOL, SIGNED, UNSIGNED, Array, Lanes, Value, Vec, as_array, constant
@@ -153,8 +153,6 @@ class LinearMemory:
     def __init__(
         self, compiled: Compiled, batch: BlockBatch, device: Device, observed: bool, reached: set[int] | None = None
     ) -> None:
-        import wasmtime
-
         self.generated = compiled.generated
         self.device = device
         self.unit = 1 if compiled.generated.narrow else 4
@@ -183,10 +181,9 @@ class LinearMemory:
                 # A large array fills several neighbourhoods.
                 rows.append(by_id[id(array)])
                 continue
-            data = self._take(len(array.data))
             # Where all is written, nothing has to be looked up or noted.
-            is_partial = array.valid is not None and not array.valid.all()
-            valid = self._take(len(array.data)) if is_partial else 0
+            is_partial = array.valid is not None and not array.valid[: array.size].all()
+            data, valid = self._lay(array, is_partial)
             constant = array.space == "const"
             history = 0
             if observed and not constant:
@@ -200,27 +197,13 @@ class LinearMemory:
         self._shared_row = 0
         self.shared_table, shared_rows = self._shared_rows(batch)
         self.local_table, local_rows = self._local_rows(batch)
-        pages = -(-self._end // PAGE)
-        if pages * PAGE > MAX_BYTES:
-            raise TooLarge
-        self.store = wasmtime.Store(engine())
-        try:
-            self.memory = wasmtime.Memory(self.store, wasmtime.MemoryType(wasmtime.Limits(pages, pages)))
-        except wasmtime.WasmtimeError:
-            # A process whose address space is limited.
-            raise TooLarge from None
-        address = ctypes.cast(self.memory.data_ptr(self.store), ctypes.POINTER(ctypes.c_uint8))
-        self.bytes: Array = np.ctypeslib.as_array(address, (pages * PAGE,))
+        self.store, self.memory, self.bytes = self._open()
         self._put_rows(self.global_table, rows)
         self._put_rows(self.shared_table, shared_rows)
         self._put_rows(self.local_table, local_rows)
         slots = self.generated.frame_bytes // 8
         self.frames: Array = self._view(self.frames_at, np.uint64, lanes * slots).reshape(lanes, slots)
-        for array, data, valid in self._arrays:
-            self.bytes[data : data + len(array.data)] = array.data
-            if valid:
-                assert array.valid is not None
-                self.bytes[valid : valid + len(array.valid)] = array.valid
+        self._copy_in()
         for name, value in {
             "LIST": self.list,
             "WARP_TABLE": self.warps,
@@ -235,6 +218,41 @@ class LinearMemory:
         }.items():
             self.put(CONTEXT[name], value)
         self.put64(CONTEXT["ORIGIN"], device.origin)
+
+    def _lay(self, array: MemoryArray, is_partial: bool) -> tuple[int, int]:
+        """Return where an array's data and flags are to lie, 0 for flags that are not needed.  Raises TooLarge."""
+        return self._take(len(array.data)), self._take(len(array.data)) if is_partial else 0
+
+    def _open(self) -> tuple[Any, Any, Array]:
+        """Return a store, its memory, and the memory's bytes.  Raises TooLarge."""
+        import wasmtime
+
+        pages = -(-self._end // PAGE)
+        if pages * PAGE > MAX_BYTES:
+            raise TooLarge
+        store = wasmtime.Store(engine())
+        try:
+            memory = wasmtime.Memory(store, wasmtime.MemoryType(wasmtime.Limits(pages, pages)))
+        except wasmtime.WasmtimeError:
+            # A process whose address space is limited.
+            raise TooLarge from None
+        address = ctypes.cast(memory.data_ptr(store), ctypes.POINTER(ctypes.c_uint8))
+        return store, memory, np.ctypeslib.as_array(address, (pages * PAGE,))
+
+    def _copy_in(self) -> None:
+        for array, data, valid in self._arrays:
+            self.bytes[data : data + len(array.data)] = array.data
+            if valid:
+                assert array.valid is not None
+                self.bytes[valid : valid + len(array.valid)] = array.valid
+
+    def instance(self, compiled: Compiled, run: Callable[[int], None]) -> Any:
+        """Return the exports of a kernel's machine code in this memory; run: what it calls of the host's."""
+        import wasmtime
+
+        return wasmtime.Instance(self.store, compiled.module, [self.memory, *imports(self.store, run)]).exports(
+            self.store
+        )
 
     def _take(self, size: int) -> int:
         start = -(-self._end // 64) * 64
@@ -378,14 +396,19 @@ class LinearMemory:
 
         To be called before either is committed: what was written is what differs from the device's arrays.
         """
-        for array, data, valid in self._arrays:
+        for (array, data, valid), (_, other_data, other_valid) in zip(self._arrays, other._arrays, strict=True):
             if not other._is_stored_to(array):
                 continue
-            theirs = other.bytes[data : data + len(array.data)]
-            np.copyto(self.bytes[data : data + len(array.data)], theirs, where=theirs != array.data)
+            size = len(array.data)
+            theirs = other.bytes[other_data : other_data + size]
+            np.copyto(self.bytes[data : data + size], theirs, where=theirs != self._before(array))
             if valid:
-                self.bytes[valid : valid + len(array.data)] |= other.bytes[valid : valid + len(array.data)]
+                self.bytes[valid : valid + size] |= other.bytes[other_valid : other_valid + size]
             self.put(self._row(array) + layout.STORED, 1)
+
+    def _before(self, array: MemoryArray) -> Array:
+        """What an array held before the launch."""
+        return array.data
 
     def _is_stored_to(self, array: MemoryArray) -> bool:
         rows = [self.global_table + layout.ARRAY_BYTES * row for row in self._rows_of[id(array)]]

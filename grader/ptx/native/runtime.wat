@@ -286,6 +286,7 @@
   (func $global_store (param $a i64) (param $w i32) (param $l i32) (result i32)
     (local $entry i32) (local $offset i64)
     (local.set $entry (call $global_entry (local.get $a)))
+    {ON_STORE}
     (i32.store offset=40 (local.get $entry) (i32.const 1))
     (local.set $offset (i64.sub (local.get $a) (i64.load offset=32 (local.get $entry))))
     (call $store_at (local.get $entry) (local.get $offset) (local.get $w) (local.get $l)))

@@ -21,8 +21,9 @@ from grader.ptx.machine import operands
 from grader.ptx.machine.batch import BlockBatch
 from grader.ptx.machine.code import Code
 from grader.ptx.memory import Device, MemoryArray
-from grader.ptx.native.generate import Compiled, imports
-from grader.ptx.native.host import LinearMemory, TooLarge, Unusual
+from grader.ptx.native.generate import Compiled
+from grader.ptx.native.host import MAX_BYTES, LinearMemory, TooLarge, Unusual
+from grader.ptx.native.residence import Residence, ResidentMemory
 from grader.ptx.native.threads import FILLS, Places
 from grader.ptx.native.whole_threads import written
 
@@ -44,12 +45,12 @@ PIECES = 64
 MAX_UNDONE_BYTES = 32 << 20
 """Of arrays, beyond which none does."""
 MAX_COPIED_BYTES = 1 << 30
-"""Of arrays, and what is known to be written of them, beyond which a launch is left to the interpreter."""
+"""Of arrays, and what is known to be written of them, beyond which they are not copied for a launch."""
 COMPILATION = 40_000_000
 LAUNCH = 2_000_000
 COPIED = 8
-"""What compiling a kernel, a launch, and a byte that is copied for one take, in thread-instructions of the
-interpreter's."""
+"""What compiling a kernel, a launch, and eight bytes that are moved or saved for one take, in thread-instructions of
+the interpreter's."""
 
 
 @dataclass
@@ -122,9 +123,12 @@ class Threads:
 
     def pays(self, instructions: int) -> bool:
         """Whether the remaining thread-instructions are worth the effort."""
-        wanted = self._wanted
-        copied = sum(len(array.data) * (2 if array.valid is not None else 1) for array in self._reached.values())
-        if instructions < LAUNCH + copied // COPIED or copied > MAX_COPIED_BYTES:
+        wanted, residence = self._wanted, self._device.residence
+        reached = self._reached.values()
+        moved = sum(len(array.data) for array in reached if residence is None or not residence.has(array))
+        # What is stored to is saved.
+        saved = sum(len(array.data) for array in reached if not array.read_only) // 2
+        if instructions < LAUNCH + (moved + saved) // COPIED or self._copied() > MAX_BYTES:
             return False
         wanted.instructions += instructions
         return wanted.instructions >= COMPILATION
@@ -154,7 +158,7 @@ class Threads:
                 memories: list[LinearMemory] = []
                 for _share in shares:
                     try:
-                        memory = LinearMemory(compiled, batch, self._device, observed=False, reached=set(self._reached))
+                        memory = self._memory(compiled, batch, is_first=not memories)
                     except TooLarge:
                         if not memories:
                             raise
@@ -173,6 +177,25 @@ class Threads:
             self._wanted.refused = True
             return False
         return True
+
+    def _memory(self, compiled: Compiled, batch: BlockBatch, is_first: bool) -> LinearMemory:
+        """Return the arrays where they live, for the first of those who work on them; copies for the others.
+
+        Raises TooLarge.
+        """
+        device = self._device
+        if is_first:
+            try:
+                device.residence = device.residence or Residence()
+                return ResidentMemory(device.residence, compiled, batch, device, set(self._reached))
+            except TooLarge:
+                pass
+        if self._copied() > MAX_COPIED_BYTES:
+            raise TooLarge
+        return LinearMemory(compiled, batch, device, observed=False, reached=set(self._reached))
+
+    def _copied(self) -> int:
+        return sum(len(array.data) * (2 if array.valid is not None else 1) for array in self._reached.values())
 
     def _may_share(self, ranges: Sequence[tuple[int, int]], a_block: int) -> bool:
         """Return whether two copies of the arrays pay, and blocks have nothing to do with each other."""
@@ -211,9 +234,7 @@ class _Runner:
         for number, (start, size) in enumerate(fills):
             memory.put(places.fills + 16 * number, start)
             memory.put(places.fills + 16 * number + 4, size)
-        store = memory.store
-        instance = wasmtime.Instance(store, compiled.module, [memory.memory, *imports(store, _unused)])
-        self._run: Any = instance.exports(store)["run"]
+        self._run: Any = memory.instance(compiled, _nothing)["run"]
         self._faults = (wasmtime.Trap, wasmtime.WasmtimeError)
         self._sizes = np.array([block.size for block in code.blocks], np.int64)
         self._lanes = batch.layout.padded
@@ -341,8 +362,8 @@ def _shares(ranges: Sequence[tuple[int, int]]) -> list[list[tuple[int, int]]]:
     return [share for share in shares if share]
 
 
-def _unused(number: int) -> None:
-    raise AssertionError(number)
+def _nothing(entry: int) -> None:
+    """Arrays that are copies need not be saved."""
 
 
 def reached_arrays(device: Device, parameters: Iterable[bytes], variables: Iterable[MemoryArray]) -> list[MemoryArray]:

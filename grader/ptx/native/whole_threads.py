@@ -16,7 +16,7 @@ from grader.ptx.isa.instructions import facts
 from grader.ptx.limits import UnsupportedInstruction
 from grader.ptx.machine.code import Code
 from grader.ptx.native.generate import Compiled, Generator, machine_code
-from grader.ptx.native.layout import Unfit, local_type
+from grader.ptx.native.layout import STORED, Unfit, local_type
 from grader.ptx.native.pieces import Generated
 from grader.ptx.native.thread_bodies import (
     PLAIN,
@@ -53,6 +53,8 @@ class WholeThreads:
 
 class _Writer(Generator):
     """Turns one kernel into text.  Raises Unfit where it cannot."""
+
+    on_store = f"(if (i32.eqz (i32.load offset={STORED} (local.get $entry))) (then (call $numpy (local.get $entry))))"
 
     def __init__(self, code: Code) -> None:
         super().__init__(code, observed=False, counts_work=False)

@@ -266,3 +266,40 @@ def test_of_a_long_kernel_whose_blocks_run_side_by_side_a_few_are_watched(monkey
     assert same_memory == memory
     assert got.thread_instructions == expected.thread_instructions
     assert (got.counters.sampled_blocks, got.counters.total_blocks) == (2, 16)
+
+
+def test_arrays_stay_where_they_live_from_launch_to_launch() -> None:
+    body = "out[i] += in[i] * 3 + i; if (i == bad) out[n] = 1;"
+    source = f"__global__ void k(int* out, const int* in, int n, int bad) {{ {WHERE} {body} }}"
+
+    def contents(apart: bool) -> list[bytes]:
+        module = compiled(source)
+        module.derived.pop("wanted threads", None)
+        device = Device()
+        arrays = [device.buffer(f"a{k}", (BITS[: N + k] + k).view(np.int32)) for k in range(4)]
+        seen = []
+
+        def go(out: int, into: int, bad: int = -1) -> None:
+            arguments = [arrays[out], arrays[into], np.int32(1 << 20), np.int32(bad)]
+            options: dict[str, Any] = {"observe": True, "observed_batches": 1, "unwatched_apart": apart}
+            launch(module, Launch(module.entries()[0], (N // 256,), (256,), arguments, **options))
+            seen.append(b"".join(array.read(np.uint8).tobytes() for array in arrays))
+
+        for out, into in ((0, 1), (1, 0), (2, 1)):
+            go(out, into)
+        # The host writes to one; another goes, and one of the same size comes in its place.
+        arrays[1].write(np.arange(N, dtype=np.int32))
+        device.arrays[device.arrays.index(arrays[0].memory)] = None
+        arrays[0] = device.buffer("new", np.zeros(N, np.int32))
+        go(0, 1)
+        go(2, 0)
+        residence = device.residence
+        assert (residence is not None) == apart
+        assert not apart or all(residence.has(arrays[k].memory) for k in range(3))
+        assert not apart or not residence.has(arrays[3].memory)
+        # An attempt that is given up leaves nothing.
+        go(2, 1, bad=N - 1)
+        go(2, 3)
+        return seen
+
+    assert contents(True) == contents(False)

@@ -1,0 +1,230 @@
+"""A linear memory that arrays of a device live in from launch to launch, so that nothing is copied for one.
+
+An array moves here when a kernel first reaches it; its `data` is a part of this memory from then on, for whoever else
+reads or writes it.  Generated code reaches nothing but this memory, and every access is looked up besides.  What a
+launch stores to is saved first (`$global_store` of `runtime.wat` calls for that once an array and launch), so that an
+attempt that has to be given up leaves no trace.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from grader.ptx.machine.batch import BlockBatch
+from grader.ptx.memory import Device, MemoryArray
+from grader.ptx.native import layout
+from grader.ptx.native.generate import Compiled, engine, imports, kept
+from grader.ptx.native.host import MAX_BYTES, PAGE, LinearMemory, TooLarge
+from grader.ptx.values import Array
+
+LOW_BYTES = 32 << 20
+"""For what a launch has besides global memory; pages that nobody touches take no room."""
+MAX_KEPT_BYTES = 64 << 20
+"""Of an array, beyond which the room that it is saved in is given back after the launch."""
+
+
+@dataclass
+class _Home:
+    """Where an array lives: its data, its flags (0: all was written), the views that it was given of both.
+
+    saved: what it held before the launch that is under way, in room that is kept.
+    """
+
+    array: MemoryArray
+    data: int
+    valid: int
+    data_view: Array
+    valid_view: Array | None
+    saved: tuple[Array, Array | None] | None = None
+
+
+class Residence:
+    """The memory of one device."""
+
+    def __init__(self) -> None:
+        import wasmtime
+
+        self.store = kept(wasmtime.Store(engine()))
+        pages = LOW_BYTES // PAGE
+        try:
+            self.memory = wasmtime.Memory(self.store, wasmtime.MemoryType(wasmtime.Limits(pages, MAX_BYTES // PAGE)))
+        except wasmtime.WasmtimeError:
+            # A process whose address space is limited.
+            raise TooLarge from None
+        self._address = self._begin()
+        self._homes: dict[int, _Home] = {}
+        self._free: list[tuple[int, int]] = []
+        self._end = LOW_BYTES
+        self._instances: dict[int, tuple[Compiled, Any]] = {}
+        self.on_store: Callable[[int], None] = _nobody
+
+    def _begin(self) -> int:
+        return ctypes.cast(self.memory.data_ptr(self.store), ctypes.c_void_p).value or 0
+
+    def view(self, start: int, size: int) -> Array:
+        """Bytes of the memory, which lives as long as they do."""
+        block = (ctypes.c_uint8 * size).from_address(self._address + start)
+        block.owner = self  # type: ignore[attr-defined]  # kept with it
+        return np.ctypeslib.as_array(block)
+
+    def instance(self, compiled: Compiled) -> Any:
+        """Return the exports of a kernel's machine code in this memory."""
+        import wasmtime
+
+        key = id(compiled)
+        if key not in self._instances:
+            items = [self.memory, *imports(self.store, lambda entry: self.on_store(entry))]
+            exports = wasmtime.Instance(self.store, compiled.module, items).exports(self.store)
+            self._instances[key] = (compiled, exports)
+        return self._instances[key][1]
+
+    def has(self, array: MemoryArray) -> bool:
+        """Whether an array lives here."""
+        home = self._homes.get(id(array))
+        return home is not None and array.data is home.data_view
+
+    def settle(self, device: Device) -> None:
+        """Make room where arrays lived that are there no more."""
+        live = {id(array) for array in device.arrays if array is not None}
+        for key in [key for key in self._homes if key not in live]:
+            home = self._homes.pop(key)
+            self._free.append((home.data, len(home.data_view)))
+            if home.valid:
+                self._free.append((home.valid, len(home.data_view)))
+
+    def home(self, array: MemoryArray, is_partial: bool) -> _Home:
+        """Return where an array lives, which moves here if it does not yet.  Raises TooLarge."""
+        home = self._homes.get(id(array))
+        if home is None or len(home.data_view) != len(array.data):
+            if home is not None:
+                self._free.append((home.data, len(home.data_view)))
+            start = self._room(len(array.data))
+            home = self._homes[id(array)] = _Home(array, start, 0, self.view(start, len(array.data)), None)
+        if array.lent:
+            # It stays where the host has it, and is copied here and back.
+            home.data_view[:] = array.data
+        elif array.data is not home.data_view:
+            home.data_view[:] = array.data
+            array.data = home.data_view
+            array.views = {}
+        if not is_partial:
+            return home
+        assert array.valid is not None
+        if home.valid_view is None:
+            home.valid = self._room(len(array.valid))
+            home.valid_view = self.view(home.valid, len(array.valid))
+        if array.valid is not home.valid_view:
+            home.valid_view[:] = array.valid
+            array.valid = home.valid_view
+        return home
+
+    def _room(self, size: int) -> int:
+        size = -(-size // 64) * 64
+        for number, (start, length) in enumerate(self._free):
+            if length >= size:
+                self._free[number] = (start + size, length - size)
+                return start
+        start = self._end
+        missing = start + size - self.memory.data_len(self.store)
+        if start + size > MAX_BYTES:
+            raise TooLarge
+        if missing > 0:
+            import wasmtime
+
+            try:
+                self.memory.grow(self.store, -(-missing // PAGE))
+            except wasmtime.WasmtimeError:
+                raise TooLarge from None
+            # Its address space is reserved: it stays in its place.
+            assert self._begin() == self._address
+        self._end = start + size
+        return start
+
+
+class ResidentMemory(LinearMemory):
+    """The memory of one launch, within a residence.  Arguments as those of `LinearMemory`."""
+
+    def __init__(self, residence: Residence, compiled: Compiled, batch: BlockBatch, device: Device, reached: set[int]):
+        self._residence = residence
+        self._used: dict[int, _Home] = {}
+        self._saved: dict[int, _Home] = {}
+        residence.settle(device)
+        super().__init__(compiled, batch, device, observed=False, reached=reached)
+        residence.on_store = self._save
+
+    def _take(self, size: int) -> int:
+        start = super()._take(size)
+        if start + size > LOW_BYTES:
+            raise TooLarge
+        return start
+
+    def _lay(self, array: MemoryArray, is_partial: bool) -> tuple[int, int]:
+        home = self._used[id(array)] = self._residence.home(array, is_partial)
+        return home.data, home.valid if is_partial else 0
+
+    def _open(self) -> tuple[Any, Any, Array]:
+        residence = self._residence
+        content = residence.view(0, residence.memory.data_len(residence.store))
+        content[: self._end] = 0
+        return residence.store, residence.memory, content
+
+    def _copy_in(self) -> None:
+        """Arrays are here."""
+
+    def instance(self, compiled: Compiled, run: Callable[[int], None]) -> Any:
+        return self._residence.instance(compiled)
+
+    def _save(self, entry: int) -> None:
+        """Keep what an array holds that is about to be stored to."""
+        row = (entry - self.global_table) // layout.ARRAY_BYTES
+        home = next(self._used[key] for key, rows in self._rows_of.items() if row in rows)
+        array = home.array
+        if id(array) in self._saved or array.lent:
+            return
+        flags = home.valid_view if array.valid is home.valid_view else None
+        if home.saved is None or (home.saved[1] is None) != (flags is None):
+            home.saved = (np.empty_like(home.data_view), None if flags is None else np.empty_like(flags))
+        data, valid = home.saved
+        data[:] = home.data_view
+        if flags is not None and valid is not None:
+            valid[:] = flags
+        self._saved[id(array)] = home
+
+    def _before(self, array: MemoryArray) -> Array:
+        home = self._saved.get(id(array))
+        return array.data if home is None or home.saved is None else home.saved[0]
+
+    def commit(self) -> None:
+        for array, data, _ in self._arrays:
+            if self._is_stored_to(array):
+                array.digest = None
+                if array.lent:
+                    array.data[:] = self.bytes[data : data + len(array.data)]
+        self._forget()
+
+    def close(self) -> None:
+        # What is saved still was not committed.
+        for home in self._saved.values():
+            assert home.saved is not None
+            data, valid = home.saved
+            home.data_view[:] = data
+            if valid is not None and home.valid_view is not None:
+                home.valid_view[:] = valid
+        self._forget()
+        self._residence.on_store = _nobody
+        self.bytes, self.frames = np.zeros(0, np.uint8), np.zeros((0, 0), np.uint64)
+
+    def _forget(self) -> None:
+        for home in self._saved.values():
+            if len(home.data_view) > MAX_KEPT_BYTES:
+                home.saved = None
+        self._saved = {}
+
+
+def _nobody(entry: int) -> None:
+    raise AssertionError(entry)
