@@ -280,7 +280,7 @@ def test_arrays_stay_where_they_live_from_launch_to_launch() -> None:
         seen = []
 
         def go(out: int, into: int, bad: int = -1) -> None:
-            arguments = [arrays[out], arrays[into], np.int32(1 << 20), np.int32(bad)]
+            arguments: list[Any] = [arrays[out], arrays[into], np.int32(1 << 20), np.int32(bad)]
             options: dict[str, Any] = {"observe": True, "observed_batches": 1, "unwatched_apart": apart}
             launch(module, Launch(module.entries()[0], (N // 256,), (256,), arguments, **options))
             seen.append(b"".join(array.read(np.uint8).tobytes() for array in arrays))
