@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402
+from prediction_blind import blind_launches  # noqa: E402
 from prediction_own_launches import Data, Measured, Number, own_launches  # noqa: E402
 from prediction_unseen import unseen_launches  # noqa: E402
 
@@ -36,6 +37,7 @@ from grader.submission.binding.bind import bind  # noqa: E402
 OWN = {
     "own": (ROOT / "benchmarks" / "prediction_kernels.cu", own_launches),
     "unseen": (ROOT / "benchmarks" / "prediction_unseen.cu", unseen_launches),
+    "blind": (ROOT / "benchmarks" / "prediction_blind.cu", blind_launches),
 }
 """Programs of this benchmark by name, and their launches."""
 LABS = ("transpose", "matmul", "batch-square", "box-blur")

@@ -5,11 +5,15 @@ from __future__ import annotations
 from prediction_own_launches import Data, M, Measured, Number
 
 
-def unseen_launches() -> list[Measured]:
-    """Each kernel at two sizes, in the blocks that its kind is usually given."""
-    launches: list[Measured] = []
+class Launches:
+    """Launches of one program, whose families are its kernels."""
 
-    def add(entry: str, grid: tuple[int, ...], block: tuple[int, ...], *arguments, shared: int = 0) -> None:  # type: ignore[no-untyped-def]
+    def __init__(self, program: str) -> None:
+        self.program = program
+        self.all: list[Measured] = []
+
+    def add(self, entry: str, grid: tuple[int, ...], block: tuple[int, ...], *arguments, shared: int = 0) -> None:  # type: ignore[no-untyped-def]
+        """A launch; numbers among its arguments are int32 or float32."""
         own = tuple(
             a if isinstance(a, (Data, Number)) else Number(a, "float32" if isinstance(a, float) else "int32")
             for a in arguments
@@ -17,18 +21,28 @@ def unseen_launches() -> list[Measured]:
         grid3, block3 = ((*sizes, 1, 1)[:3] for sizes in (grid, block))
         numbers = "x".join(f"{a.value:g}" for a in own if isinstance(a, Number) and a.dtype == "int32")
         shape = "x".join(map(str, block3)) + "@" + "x".join(map(str, grid3))
-        name, family = f"unseen/{entry}/{numbers}/{shape}", f"unseen/{entry}"
-        launches.append(Measured(name, family, "unseen", "unseen", entry, grid3, block3, shared, own))
+        family = f"{self.program}/{entry}"
+        name = f"{family}/{numbers}/{shape}"
+        self.all.append(Measured(name, family, self.program, self.program, entry, grid3, block3, shared, own))
 
-    def flat(entry: str, threads: int, *arguments, block: int = 256, shared: int = 0) -> None:  # type: ignore[no-untyped-def]
-        add(entry, (-(-threads // block),), (block,), *arguments, shared=shared)
+    def flat(self, entry: str, threads: int, *arguments, block: int = 256, shared: int = 0) -> None:  # type: ignore[no-untyped-def]
+        """A launch of so many threads in a row."""
+        self.add(entry, (-(-threads // block),), (block,), *arguments, shared=shared)
 
-    def plane(entry: str, w: int, h: int, *arguments, block: tuple[int, int] = (16, 16)) -> None:  # type: ignore[no-untyped-def]
-        add(entry, (-(-w // block[0]), -(-h // block[1])), block, *arguments)
+    def plane(self, entry: str, w: int, h: int, *arguments, block: tuple[int, int] = (16, 16), deep: int = 1) -> None:  # type: ignore[no-untyped-def]
+        """A launch of a thread a point, and so many planes."""
+        self.add(entry, (-(-w // block[0]), -(-h // block[1]), deep), (*block, 1), *arguments)
 
-    def zero(elements: int) -> Data:
-        return Data(elements, "zero")
 
+def zero(elements: int) -> Data:
+    """An array that a kernel writes."""
+    return Data(elements, "zero")
+
+
+def unseen_launches() -> list[Measured]:
+    """Each kernel at two sizes, in the blocks that its kind is usually given."""
+    made = Launches("unseen")
+    add, flat, plane = made.add, made.flat, made.plane
     for n in (2 * M, 12 * M):
         flat("add_four_apart", n // 4, Data(n), Data(n), zero(n), n)
         flat("add_neighbours", n // 4, Data(n), Data(n), zero(n), n)
@@ -97,4 +111,4 @@ def unseen_launches() -> list[Measured]:
     for n in (4096, 16384):
         points = [Data(n)] * 3 + [zero(n)] * 3
         flat("forces_tiled", n, *points, n, block=128)
-    return launches
+    return made.all

@@ -24,7 +24,8 @@ class Coefficients:
     overlap: order of the norm.  alone: how far it falls to a sum where a block is alone.  l2, stores: how
     much longer the L2 cache is busy than its rate says with sectors that are read, with the lines of stores.  memory:
     the same of a warp's waits for global memory, which grow with load.  slowest: how much later than the mean a block's
-    slowest warp ends, in waits for memory and deviations.  hot_cycles: of an atomic at an address that another lane of
+    slowest warp ends, in waits for memory and deviations.  in_order: order of the norm of bank conflicts with the rest.
+    hot_cycles: of an atomic at an address that another lane of
     its warp goes to.  line_cycles: of a warp's atomics at a line that all blocks go to.  atomic_cycles: of a line that
     atomics of a warp go to, for all multiprocessors together.
     """
@@ -32,37 +33,39 @@ class Coefficients:
     overlap: float = 4.0
     alone: float = 0.9
     l2: float = 1.0
-    stores: float = 1.2
+    stores: float = 1.06
     memory: float = 1.2
     slowest: float = 0.4
-    hot_cycles: float = 1.3
-    line_cycles: float = 5.0
+    in_order: float = 1.2
+    hot_cycles: float = 3.5
+    line_cycles: float = 3.5
     atomic_cycles: float = 0.015
 
 
 FITTED = Coefficients(
-    overlap=4.46,
+    overlap=4.81,
     alone=0.9,
-    l2=0.806,
-    stores=1.064,
+    l2=0.891,
+    stores=1.06,
     memory=1.2,
     slowest=0.4,
-    hot_cycles=3.56,
-    line_cycles=3.7,
-    atomic_cycles=0.0061,
+    in_order=1.2,
+    hot_cycles=3.5,
+    line_cycles=3.5,
+    atomic_cycles=0.0093,
 )
 """To 636 launches on an H200 (`benchmarks/prediction.md`)."""
 SPREAD = {
-    "atomics": 1.59,
-    "latency": 0.41,
-    "issue": 0.3,
-    "arithmetic": 0.3,
-    "shared": 0.34,
-    "barriers": 0.34,
-    "dram": 0.38,
-    "launch": 0.38,
-    "l2": 0.32,
-    "l1": 0.17,
+    "atomics": 0.57,
+    "latency": 0.25,
+    "issue": 0.35,
+    "arithmetic": 0.35,
+    "shared": 0.12,
+    "barriers": 0.12,
+    "dram": 0.25,
+    "launch": 0.25,
+    "l2": 0.33,
+    "l1": 0.12,
     "block_starts": 0.05,
     "tail": 0.05,
 }
@@ -71,7 +74,7 @@ what is waited for less well than what is counted."""
 UNCHECKED = 2.0
 """How many times as wide, in the logarithm, intervals are on a device that nothing was compared with."""
 
-RATIO_SPREAD = 1.7
+RATIO_SPREAD = 1.6
 """Factor of the interval of how many times as fast one kernel is as another at the same size, either way: 85 % of the
 pairs of launches of a lab lie within on an H200, families held back."""
 
@@ -101,7 +104,7 @@ class Prediction:
     """One launch on one device.
 
     time_us: expected, caches empty before.  shares: of the time, by what bounds it (`UNITS`).
-    limiter: the largest of them.  interval_us: within which 85 % of launches lie.
+    limiter: the largest of them.  interval_us: within which 80 % of launches lie.
     without_us: were it not for one of `CAUSES`, of those that the launch has.
     by_line: of the shares what a source line takes, 0 for what is of none; the launch, the starts of blocks and the
     tail are of none.
@@ -123,7 +126,7 @@ def predict(asked: Profile, processor: Processor, fitted: Coefficients = FITTED)
     without = {
         cause: time_of(changed, processor, fitted)[0]
         for cause, changed in (
-            ("bank_conflicts", replace(asked, shared=asked.shared_ideal, path=asked.path_unconflicted or asked.path)),
+            ("bank_conflicts", replace(asked, shared=asked.shared_ideal)),
             (
                 "uncoalesced",
                 replace(asked, tags=asked.tags_dense, l2_sectors=asked.l2_dense, stored_sectors=asked.stored_dense),
@@ -183,7 +186,7 @@ def time_of(asked: Profile, processor: Processor, fitted: Coefficients) -> tuple
     wave = multiprocessors * resident
     full, rest = divmod(asked.blocks, wave)
     cycles = whole_wave = 0.0
-    spent = dict.fromkeys(UNITS, 0.0)
+    spent = dict.fromkeys((*UNITS, "conflicts"), 0.0)
     for times, blocks in ((full, wave), (1 if rest else 0, rest)):
         if not times:
             continue
@@ -191,19 +194,24 @@ def time_of(asked: Profile, processor: Processor, fitted: Coefficients) -> tuple
         # What a block's warps do at once, starting and waiting together, only other blocks fill the pauses of.
         order = 1 + (fitted.overlap - 1) * (1 - fitted.alone / ceil(blocks / multiprocessors) ** 0.5)
         powers = sum(value**order for value in bounds.values())
-        total = powers ** (1 / order)
+        smooth = powers ** (1 / order)
+        conflicts = ceil(blocks / multiprocessors) * asked.mean_work * max(0.0, asked.shared - asked.shared_ideal)
+        both = smooth**fitted.in_order + conflicts**fitted.in_order
+        total = both ** (1 / fitted.in_order)
         cycles += times * total
         # Blocks of a full wave would have done as much in their part of its time.
         tail = max(0.0, total - whole_wave * blocks / wave) if whole_wave else 0.0
         whole_wave = whole_wave or total
         spent["tail"] += tail
+        of_conflicts = (times * total - tail) * conflicts**fitted.in_order / both
+        spent["conflicts"] += of_conflicts
         for unit, value in bounds.items():
-            spent[unit] += (times * total - tail) * value**order / powers
+            spent[unit] += (times * total - tail - of_conflicts) * value**order / powers
     time_us = processor.launch_us + cycles / processor.clock_ghz / 1000
     shares = {unit: value / processor.clock_ghz / 1000 / time_us for unit, value in spent.items()}
-    served = asked.shared + asked.tags
+    served = asked.shared_ideal + asked.tags
     shares["l1"] = shares["shared"] * (asked.tags / served if served else 0.0)
-    shares["shared"] -= shares["l1"]
+    shares["shared"] += shares.pop("conflicts") - shares["l1"]
     shares["launch"] = processor.launch_us / time_us
     return time_us, shares
 
@@ -215,7 +223,7 @@ LARGEST = (0.0, 0.56, 1.03, 1.42, 1.77, 2.07)
 def _bounds(asked: Profile, processor: Processor, fitted: Coefficients, blocks: int) -> dict[str, float]:
     """Cycles that each unit is busy with `blocks` blocks, on the multiprocessor that has most of them.
 
-    "shared" is with "l1" here: shared memory and the L1 cache are one unit.
+    "shared" is with "l1" here, and without bank conflicts: shared memory and the L1 cache are one unit.
     """
     each = ceil(blocks / processor.multiprocessors)
     # Of blocks that are all there at once the one with most work ends last.
@@ -224,11 +232,12 @@ def _bounds(asked: Profile, processor: Processor, fitted: Coefficients, blocks: 
     hertz = processor.clock_ghz * 1e9
     share = blocks / asked.blocks
     pipe = _busiest_pipe(asked, processor)
+    conflicts = asked.path - asked.path_unconflicted
     waits = max(0.0, asked.path - asked.path_inside)
     return {
         "issue": each * asked.mean_work * asked.issued / rates["issue"],
         "arithmetic": each * asked.mean_work * asked.by_pipe[pipe] / rates[pipe],
-        "shared": each * asked.mean_work * (asked.shared + asked.tags),
+        "shared": each * asked.mean_work * (asked.shared_ideal + asked.tags),
         "l2": blocks
         * asked.mean_work
         * (fitted.l2 * asked.l2_sectors + fitted.stores * asked.stored_sectors)
@@ -243,7 +252,7 @@ def _bounds(asked: Profile, processor: Processor, fitted: Coefficients, blocks: 
         ),
         "barriers": each * asked.barriers / rates["barrier"],
         "block_starts": each * processor.block_cycles,
-        "latency": longest * (asked.path_inside + fitted.memory * waits)
+        "latency": longest * (asked.path_inside - conflicts + fitted.memory * waits)
         # A block's place is taken by the next when its slowest warp has ended.
         + fitted.slowest * min(waits, processor.latency["dram"]) * LARGEST[min(5, (asked.warps - 1).bit_length())],
     }

@@ -26,6 +26,10 @@ TAGS = 2
 """Lines that the L1 cache looks up in a cycle: requests for 32 lines without bank conflicts take 13 to 17 (H200)."""
 
 
+OF_INTEGERS = 0.41
+"""Of the cycles of an atomic of floats those of one of integers, where all go to one line (1.45 and 3.5, H200)."""
+
+
 @dataclass(slots=True)
 class Work:
     """What a source line asks of a block's units: as the fields of `Profile` of the same names.
@@ -55,9 +59,9 @@ class Profile:
     `shared_ideal` and `tags` (wavefronts of shared memory, and without bank conflicts; lines looked up by global
     requests), `loaded_sectors`, `l2_sectors` (that loads ask for; of them missed in L1), `stored_sectors` (of the
     lines that stores and atomics go to), `barriers` (of warps), `atomic_requests` (lines), `hot_requests` and
-    `hot_lanes` (to the line that most atomics of all blocks go to; lanes beyond the first at one address).  Of the
-    launch: bytes read from and written to memory.  Of a warp: cycles between start and end with the units idle
-    (`path`), and of these without global memory's (`path_inside`).
+    `hot_lanes` (to the line that most atomics of all blocks go to; lanes beyond the first at one address; those of
+    integers count `OF_INTEGERS`).  Of the launch: bytes read from and written to memory.  Of a warp: cycles between
+    start and end with the units idle (`path`), and of these without global memory's (`path_inside`).
 
     mean_work, most_work: instructions of the blocks' mean, and of the block that has most, over those of this block.
     *_dense: were the bytes that each warp asks for next to one another.  path_unconflicted: without bank conflicts.
@@ -175,7 +179,9 @@ def _count(base: BlockTrace, counts: Profile) -> None:
                 # Part of a wider load: no instruction of its own, and a third of what that takes beyond the first.
                 more = float(np.maximum(0, pattern.joined - pattern.cost).sum()) / 3
                 counts.shared += more
+                counts.shared_ideal += more
                 line.shared += more
+                line.shared_ideal += more
                 counts.issued -= len(pattern.warps)
                 counts.by_pipe["memory"] -= len(pattern.warps)
                 line.by_pipe["memory"] -= len(pattern.warps)
@@ -229,6 +235,10 @@ def _sectors(base: BlockTrace, missed: Mapping[int, tuple[float, float, float]],
         counts.l2_dense += scale * min(fetched[key], ideal)
 
 
+MOST_REPLAYED = 40_000
+"""Sectors that an instruction asks for while requests are replayed: by then L1 was filled many times over."""
+
+
 def _replay(together: Sequence[BlockTrace], capacity: int) -> tuple[dict[int, tuple[float, float, float]], float]:
     """({instruction: (sectors missed, sectors asked for, of them such as wait)}, sectors that loads of a block ask
     for).
@@ -249,6 +259,9 @@ def _replay(together: Sequence[BlockTrace], capacity: int) -> tuple[dict[int, tu
             if event.op != "load":
                 # Stores go past what L1 holds.
                 continue
+            before = result.get(id(event.instruction), (0.0, 0.0, 0.0))
+            if before[1] > MOST_REPLAYED:
+                continue
             key = (id(event.pattern), event.place % LINE_SECTORS)
             parts = kept.get(key)
             if parts is None:
@@ -268,7 +281,6 @@ def _replay(together: Sequence[BlockTrace], capacity: int) -> tuple[dict[int, tu
                 lines.move_to_end(start + line)
                 if len(lines) > most:
                     lines.popitem(last=False)
-            before = result.get(id(event.instruction), (0.0, 0.0, 0.0))
             result[id(event.instruction)] = (before[0] + missed, before[1] + count, before[2] + waiting)
     return result, asked
 
@@ -286,7 +298,7 @@ def _lines(event: Request, phase: int) -> list[tuple[int, int, int]]:
 
 def _hottest(base: BlockTrace, neighbours: Sequence[BlockTrace | None]) -> tuple[float, float]:
     """(requests, lanes beyond the first at an address) of atomics of a block at the line that most go to, 0 if it is
-    this block's own."""
+    this block's own; those of integers count for less."""
     counts: dict[int, list[float]] = {}
     for event in _global(base):
         if event.op == "atomic":
@@ -294,10 +306,11 @@ def _hottest(base: BlockTrace, neighbours: Sequence[BlockTrace | None]) -> tuple
             # (line, warp) once each.
             asked = np.unique(np.stack([lines, event.pattern.of]), axis=1)[0]
             crowd = float((event.pattern.same - 1).mean())
+            weight = 1.0 if {"f32", "f64"} & set(event.instruction.modifiers) else OF_INTEGERS
             for line, times in zip(*(part.tolist() for part in np.unique(asked, return_counts=True)), strict=True):
                 entry = counts.setdefault(line + (event.array << 40), [0.0, 0.0])
-                entry[0] += times
-                entry[1] += crowd * times
+                entry[0] += weight * times
+                entry[1] += weight * crowd * times
     others: set[int] = set()
     for trace in neighbours:
         for event in _global(trace) if trace is not None else ():
