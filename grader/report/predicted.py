@@ -212,7 +212,7 @@ def predicted_times(job: ReportJob) -> PredictedTimes | None:
         notes.append(
             _(
                 "The time follows from what some of the kernel's blocks do on the emulator and from figures of the "
-                "device, with empty caches; 85 of 100 launches lie within the interval on devices where that was "
+                "device, with empty caches; 80 of 100 launches lie within the interval on devices where that was "
                 "compared with measured times."
             )
         )
