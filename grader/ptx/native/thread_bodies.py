@@ -57,6 +57,8 @@ class Body(Piece):
                 self._convert_address(instruction)
             elif opcode in ("atom", "red"):
                 self._update(instruction)
+            elif opcode == "cp":
+                self._copy(instruction)
             else:
                 self._compute(instruction)
         return self._lines
@@ -128,6 +130,28 @@ class Body(Piece):
         else:
             after = f"({kind}.{operation} {before} {operand})"
         self._lines.append(f"({kind}.store (local.get $p) {after})")
+
+    def _copy(self, instruction: Instruction) -> None:
+        """Write a copy that goes on by itself: at once, as nobody looks at its place before it was waited for."""
+        width = copied_bytes(instruction)
+        if not width:
+            return
+        temporary, kind = {4: ("$ti", "i32"), 8: ("$tl", "i64"), 16: ("$tv", "v128")}[width]
+        target, source = instruction.operands[:2]
+        for operand, way in (
+            (source, Way("global", "load", width, copied=True)),
+            (target, Way("shared", "store", width)),
+        ):
+            if not isinstance(operand, Address) or operand.base is None:
+                raise Unfit(instruction.text)
+            expression, have = self._raw(operand.base, 64)
+            address = f"(i64.add {converted(expression, have, 'i64')} (i64.const {operand.offset}))"
+            self.out.ways.add(way)
+            self._lines += [f"(local.set $a {address})", *self._find(way, self.static.take(KEPT_BYTES))]
+            if way.op == "load":
+                self._lines.append(f"(local.set {temporary} ({kind}.load (local.get $p)))")
+            else:
+                self._lines.append(f"({kind}.store (local.get $p) (local.get {temporary}))")
 
     def _note_change(self) -> None:
         """Nothing to note: no loop is compared with its past."""
@@ -308,6 +332,21 @@ def update_of(instruction: Instruction) -> tuple[str, str, str] | None:
     if len(rest) != 2 or not space or rest[0] not in ("add", "min", "max", "and", "or", "xor"):
         return None
     return (space, rest[0], rest[1]) if rest[1] in ("u32", "s32", "b32", "u64", "s64", "b64") else None
+
+
+def copied_bytes(instruction: Instruction) -> int | None:
+    """Bytes that a `cp.async` copies, 0 where it closes a group or waits; None where it is another one."""
+    modifiers, operands = instruction.modifiers, instruction.operands
+    if modifiers[:1] != ("async",) or instruction.guard is not None:
+        return None
+    if modifiers[1:] in (("commit_group",), ("wait_group",), ("wait_all",)):
+        return 0
+    if modifiers[1] not in ("ca", "cg") or modifiers[2] not in ("shared", "shared::cta") or modifiers[3] != "global":
+        return None
+    if len(operands) != 3 or not all(hint in ("L2::64B", "L2::128B", "L2::256B") for hint in modifiers[4:]):
+        return None
+    size = operands[2].value if isinstance(operands[2], Immediate) else 0
+    return size if size in (4, 8, 16) else None
 
 
 def loose_registers(code: Code) -> set[int]:

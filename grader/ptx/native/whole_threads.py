@@ -22,6 +22,7 @@ from grader.ptx.native.thread_bodies import (
     PLAIN,
     REMEMBER,
     Body,
+    copied_bytes,
     in_vector,
     loose_registers,
     update_of,
@@ -89,6 +90,8 @@ class _Writer(Generator):
         out.end = static.end
 
     def _is_refused(self, instruction: Instruction) -> bool:
+        if instruction.opcode == "cp":
+            return copied_bytes(instruction) is None
         if instruction.opcode not in ("atom", "red"):
             return super()._is_refused(instruction)
         looked_at = {register.index for register in destinations(instruction)} & self._read
@@ -124,7 +127,8 @@ class _Writer(Generator):
         return f"""(func $from_{region.start} (param $f i32) (param $l i32) (param $lane i32) (result i32)
  (local $rounds i32) (local $p i32) (local $a i64) (local $flags i32)
  (local $ti i32) (local $ui i32) (local $q i32)
- (local $tl i64) (local $ul i64) (local $tf f32) (local $uf f32) (local $td f64) (local $ud f64) {locals_}
+ (local $tl i64) (local $ul i64) (local $tf f32) (local $uf f32) (local $td f64) (local $ud f64) (local $tv v128)
+ {locals_}
  {groups}
  {" ".join(begin)}
  {inside}

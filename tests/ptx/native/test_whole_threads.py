@@ -134,6 +134,19 @@ KERNELS: dict[str, tuple[str, list[Any]]] = {
             double2* d = (double2*)(out + 4 * {N}) + i; *d = make_double2(v, p[5]); }}""",
         [Bytes(32 * N), FLOATS, FLOATS[::-1].copy()],
     ),
+    "copies to shared memory that go on by themselves": (
+        f"""__global__ void k(int* out, const int4* in) {{ __shared__ __align__(16) int s[2][1024]; {WHERE}
+            int t = threadIdx.x, v = 0; unsigned to = __cvta_generic_to_shared(&s[0][4 * t]);
+            asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" :: "r"(to), "l"(in + i / 4));
+            asm volatile("cp.async.commit_group;");
+            for (int k = 0; k < 4; k++) {{ unsigned next = __cvta_generic_to_shared(&s[~k & 1][4 * t]);
+                asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" :: "r"(next), "l"(in + (i + k) / 4 % {N // 4}));
+                asm volatile("cp.async.ca.shared.global [%0], [%1+4], 4;" :: "r"(next + 8), "l"(in + i / 8));
+                asm volatile("cp.async.commit_group;"); asm volatile("cp.async.wait_group 1;"); __syncthreads();
+                v = v * 5 + s[k & 1][4 * ((t + k) & 255)] + s[k & 1][4 * (255 - t) + 2]; __syncthreads(); }}
+            asm volatile("cp.async.wait_all;"); out[i] = v; }}""",
+        [Bytes(4 * N), BITS],
+    ),
     "arrays of a thread's own": (
         f"""__global__ void k(int* out, const unsigned* in) {{ {WHERE} int h[8]; for (int a = 0; a < 8; a++) h[a] = a;
             for (int a = 0; a < 20; a++) h[(in[i] >> a) & 7] += a; int s = 0; for (int a = 0; a < 8;
