@@ -44,7 +44,7 @@ class _Home:
 
 
 class Residence:
-    """The memory of one device."""
+    """The memory of one device.  end: of the arrays that live in it."""
 
     def __init__(self) -> None:
         import wasmtime
@@ -59,7 +59,7 @@ class Residence:
         self._address = self._begin()
         self._homes: dict[int, _Home] = {}
         self._free: list[tuple[int, int]] = []
-        self._end = LOW_BYTES
+        self.end = LOW_BYTES
         self._instances: dict[int, tuple[Compiled, Any]] = {}
         self.on_store: Callable[[int], None] = _nobody
 
@@ -91,18 +91,26 @@ class Residence:
     def settle(self, device: Device) -> None:
         """Make room where arrays lived that are there no more."""
         live = {id(array) for array in device.arrays if array is not None}
-        for key in [key for key in self._homes if key not in live]:
-            home = self._homes.pop(key)
-            self._free.append((home.data, len(home.data_view)))
-            if home.valid:
-                self._free.append((home.valid, len(home.data_view)))
+        gone = [self._homes.pop(key) for key in list(self._homes) if key not in live]
+        if not gone:
+            return
+        freed = [(place, _rounded(len(home.data_view))) for home in gone for place in (home.data, home.valid) if place]
+        merged: list[tuple[int, int]] = []
+        for start, size in sorted([*self._free, *freed]):
+            if merged and sum(merged[-1]) == start:
+                merged[-1] = (merged[-1][0], merged[-1][1] + size)
+            elif size:
+                merged.append((start, size))
+        if merged and sum(merged[-1]) == self.end:
+            self.end = merged.pop()[0]
+        self._free = merged
 
     def home(self, array: MemoryArray, is_partial: bool) -> _Home:
         """Return where an array lives, which moves here if it does not yet.  Raises TooLarge."""
         home = self._homes.get(id(array))
         if home is None or len(home.data_view) != len(array.data):
             if home is not None:
-                self._free.append((home.data, len(home.data_view)))
+                self._free.append((home.data, _rounded(len(home.data_view))))
             start = self._room(len(array.data))
             home = self._homes[id(array)] = _Home(array, start, 0, self.view(start, len(array.data)), None)
         if array.lent:
@@ -124,12 +132,12 @@ class Residence:
         return home
 
     def _room(self, size: int) -> int:
-        size = -(-size // 64) * 64
+        size = _rounded(size)
         for number, (start, length) in enumerate(self._free):
             if length >= size:
                 self._free[number] = (start + size, length - size)
                 return start
-        start = self._end
+        start = self.end
         missing = start + size - self.memory.data_len(self.store)
         if start + size > MAX_BYTES:
             raise TooLarge
@@ -142,8 +150,12 @@ class Residence:
                 raise TooLarge from None
             # Its address space is reserved: it stays in its place.
             assert self._begin() == self._address
-        self._end = start + size
+        self.end = start + size
         return start
+
+
+def _rounded(size: int) -> int:
+    return -(-size // 64) * 64
 
 
 class ResidentMemory(LinearMemory):

@@ -316,3 +316,19 @@ def test_arrays_stay_where_they_live_from_launch_to_launch() -> None:
         return seen
 
     assert contents(True) == contents(False)
+
+
+def test_room_of_arrays_that_are_gone_is_used_again() -> None:
+    source = f"__global__ void k(int* out, const int* in) {{ {WHERE} out[i] = in[i] + 1; }}"
+    module = compiled(source)
+    device, sizes = Device(), []
+    for times in (1, 2, 3, 5):
+        arrays = [device.buffer(name, np.zeros(N * times, np.int32)) for name in ("out", "in")]
+        options: dict[str, Any] = {"observe": True, "observed_batches": 1, "unwatched_apart": True}
+        launch(module, Launch(module.entries()[0], (N // 256,), (256,), arrays, **options))
+        assert (arrays[0].read(np.int32)[:N] == 1).all()
+        assert all(device.residence.has(array.memory) for array in arrays)
+        sizes.append(device.residence.end)
+        device.arrays[1:] = [None] * (len(device.arrays) - 1)
+    # What both have on top of what they had before, and nothing of what is gone.
+    assert [size - sizes[0] for size in sizes] == [8 * N * more for more in (0, 1, 2, 4)]
