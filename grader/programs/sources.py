@@ -59,7 +59,7 @@ _CAUSES = (
     (re.compile(r"winsock2?\.h|(?:intrin|process|direct|io|shellapi|psapi|d3d\w*|atl\w*|afx\w*)\.h"), "windows"),
     (
         re.compile(
-            r"cufftw\..*|cusparseLt.*|cusolver(?:Sp|Rf|Mg)\..*|cudnn.*|nccl.*|nvml\.h|npp.*|cutlass/.*|cudaGL.*"
+            r"cufftw\..*|cusparseLt.*|cusolver(?:Rf|Mg)\..*|cudnn.*|nccl.*|nvml\.h|npp.*|cutlass/.*|cudaGL.*"
             r"|GL/.*"
         ),
         "library",
