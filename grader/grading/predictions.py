@@ -306,14 +306,16 @@ def main(connection: socket.socket) -> None:
             channel.send(reply)
 
 
-def predict_launches(launches: Sequence[FollowedLaunch], processes: int) -> list[Prediction | None]:
+def predict_launches(
+    launches: Sequence[FollowedLaunch], processes: int, alone_s: float = ALONE_S
+) -> list[Prediction | None]:
     """The predictions of `launches`, in order; None where one could not be followed to its end.
 
-    processes : at most so many, where it takes longer than to start them.
+    processes : at most so many, where it takes longer than `alone_s` of processor time.
     """
     began = time.thread_time()
     done: list[Prediction | None] = []
-    while len(done) < len(launches) and (processes < 2 or time.thread_time() - began < ALONE_S):
+    while len(done) < len(launches) and (processes < 2 or time.thread_time() - began < alone_s):
         done.append(predict_launch(launches[len(done)]))
     rest = launches[len(done) :]
     if len(rest) < 3:
@@ -321,7 +323,7 @@ def predict_launches(launches: Sequence[FollowedLaunch], processes: int) -> list
     predictions: dict[int, Prediction | None] = {}
     program = ChildProgram("grader.grading.predictions", (), FOLLOWER_BYTES, is_forkable=True)
     replies: msgspec.msgpack.Decoder[Followed | Waiting] = msgspec.msgpack.Decoder(Followed | Waiting)
-    size = min(processes, -(-len(rest) // 2))
+    size = min(processes, len(rest))
     pool: Pool[int, Followed] = Pool(program, replies, lambda _reply: True, FOLLOW_DEADLINE_S, size)
     with pool:
         for number, launch in enumerate(rest):
