@@ -11,15 +11,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from math import prod
 
+from grader import devices
 from grader.checks.base import Verdict, compared, failed, not_applicable, not_measured, passed
-from grader.devices import (
-    MAX_BLOCK,
-    MAX_GRID,
-    MAX_THREADS_PER_BLOCK,
-    OPT_IN_SHARED_BYTES,
-    SHARED_BYTES,
-    is_possible_block,
-)
 from grader.lab import formula
 from grader.lab.checks import HostCodeSettings, LaunchesSettings, OverlapSettings, Settings
 from grader.lab.records import Sizes
@@ -87,21 +80,21 @@ def _judged_launch(evidence: Evidence) -> Verdict:
         handed = dict(zip(("grid", "block"), site.swapped, strict=True))
         swapped = with_own_words(evidence, msg("checks.launch.swapped", kernel=kernel.name, **handed))
         return failed(swapped, msg("checks.launch.hint_swapped"), line=site.line, data=SEEN)
-    if threads > MAX_THREADS_PER_BLOCK:
+    if threads > devices.MAX_THREADS_PER_BLOCK:
         return failed(
             _too_large(shape, threads),
             _too_large_hint(evidence, shape, threads),
             line=site.line,
             data={"threads": threads},
         )
-    if any(n < 1 or n > limit for n, limit in zip(site.block, MAX_BLOCK, strict=True)):
+    if any(n < 1 or n > limit for n, limit in zip(site.block, devices.MAX_BLOCK, strict=True)):
         return failed(
-            msg("checks.launch.impossible_side", shape=shape, limit="×".join(str(n) for n in MAX_BLOCK)),
+            msg("checks.launch.impossible_side", shape=shape, limit="×".join(str(n) for n in devices.MAX_BLOCK)),
             NEVER_RAN,
             line=site.line,
             data={"threads": threads},
         )
-    limit = OPT_IN_SHARED_BYTES if site.opts_in else SHARED_BYTES
+    limit = devices.OPT_IN_SHARED_BYTES if site.opts_in else devices.SHARED_BYTES
     if site.shared_bytes is not None and site.shared_bytes > limit:
         return failed(
             msg("checks.launch.shared_bytes", n=site.shared_bytes, limit=limit),
@@ -116,7 +109,7 @@ def _judged_launch(evidence: Evidence) -> Verdict:
             msg("checks.launch.shared_bytes_at", sizes=sizes_msg(sizes), n=shared_bytes, limit=limit),
             msg(
                 "checks.launch.hint_fewer_threads"
-                if shared_bytes > OPT_IN_SHARED_BYTES
+                if shared_bytes > devices.OPT_IN_SHARED_BYTES
                 else "checks.launch.hint_fewer_or_opt_in"
             ),
             line=site.line,
@@ -192,7 +185,7 @@ def other_block(evidence: Evidence) -> Message | None:
     site, reading = evidence.bound.requested, evidence.interpretation
     if site is None or site.block is None or reading is None or reading.launch.block == site.block:
         return None
-    if is_possible_block(site.block):
+    if devices.is_possible_block(site.block):
         return None
     requested, block = (_shape(block) for block in (site.block, reading.launch.block))
     return msg("checks.launch.hint_other_block", asked=requested, block=block)
@@ -206,7 +199,7 @@ def _shape(block: tuple[int, int, int]) -> str:
 def _of_grid(grid: tuple[int, int, int], threads: int, line: int) -> Verdict | None:
     """Fail for a grid that no device takes, or that leaves all the work to one thread."""
     blocks = _shape(grid)
-    for axis, size, limit in zip("xyz", grid, MAX_GRID, strict=True):
+    for axis, size, limit in zip("xyz", grid, devices.MAX_GRID, strict=True):
         if not 1 <= size <= limit:
             message = msg("checks.launch.impossible_grid", grid=blocks, axis=axis, size=size, limit=limit)
             return failed(message, NEVER_RAN, line=line, data={"grid": list(grid)})
@@ -221,7 +214,7 @@ def _of_grid(grid: tuple[int, int, int], threads: int, line: int) -> Verdict | N
 
 
 def _too_large(shape: str, threads: int) -> Message:
-    return msg("checks.launch.too_large", shape=shape, threads=threads, limit=MAX_THREADS_PER_BLOCK)
+    return msg("checks.launch.too_large", shape=shape, threads=threads, limit=devices.MAX_THREADS_PER_BLOCK)
 
 
 def _too_large_hint(evidence: Evidence, shape: str, threads: int) -> Message | None:

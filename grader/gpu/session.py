@@ -12,33 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.errors import InternalError
-from grader.gpu.messages import (
-    HELPERS,
-    HELPERS_MODULE,
-    Argument,
-    Array,
-    Failed,
-    HostCopies,
-    HostCopiesDone,
-    KernelFacts,
-    Launch,
-    LaunchOnce,
-    Load,
-    Message,
-    NoDevice,
-    Prepare,
-    Prepared,
-    Ran,
-    Ready,
-    Release,
-    Released,
-    Round,
-    RoundDone,
-    Scalar,
-    Target,
-    WarmedUp,
-    WarmUp,
-)
+from grader.gpu import messages
 from grader.gpu.process import GpuProcess, ProcessLost, SharedBuffer, nbytes_of
 from grader.launching.backend import BufferArgument, Code, LaunchOutcome, LaunchRequest, ScalarArgument
 from grader.measured import BackendName
@@ -59,7 +33,7 @@ def compile_helpers(compiler: Compiler, architecture: str) -> bytes:
     ------
     InternalError : they do not compile for this device.
     """
-    result = compiler.compile({FILE.name: FILE.read_text("utf-8")}, list(HELPERS), architecture)
+    result = compiler.compile({FILE.name: FILE.read_text("utf-8")}, list(messages.HELPERS), architecture)
     if not result.ok:
         raise InternalError(f"{FILE.name}: {result.reason} {result.log}")
     return result.cubin
@@ -115,11 +89,11 @@ class GpuSession:
 
     def __init__(self, process: GpuProcess, helpers: bytes, modules: Mapping[str, bytes]) -> None:
         ready = process.ready()
-        if isinstance(ready, NoDevice):
+        if isinstance(ready, messages.NoDevice):
             raise InternalError(ready.reason)
-        self.device: Ready = ready
+        self.device: messages.Ready = ready
         self._process = process
-        self._code = {HELPERS_MODULE: helpers, **modules}
+        self._code = {messages.HELPERS_MODULE: helpers, **modules}
         self._loaded: set[str] = set()
         self._buffer = SharedBuffer()
 
@@ -143,7 +117,7 @@ class GpuSession:
 
     def forget(self) -> None:
         """Load every module anew before it is next used, so that nothing kept in its variables is left."""
-        self._loaded &= {HELPERS_MODULE}
+        self._loaded &= {messages.HELPERS_MODULE}
 
     @property
     def is_broken(self) -> bool:
@@ -162,22 +136,22 @@ class GpuSession:
         """Run one launch.  Never raises for what a submission can do."""
         return self.run_with_facts(module, request)[0]
 
-    def run_with_facts(self, module: str, request: LaunchRequest) -> tuple[LaunchOutcome, KernelFacts | None]:
+    def run_with_facts(self, module: str, request: LaunchRequest) -> tuple[LaunchOutcome, messages.KernelFacts | None]:
         """As `run`, with what the driver knows of the kernel."""
         failed = self._load(module)
         if failed is not None:
             return failed, None
         self._buffer.clear()
-        message = LaunchOnce(launch_message(module, request, self._buffer.place(request)))
+        message = messages.LaunchOnce(launch_message(module, request, self._buffer.place(request)))
         try:
             reply = self._process.ask(message, RUN_LIMIT_S, [self._buffer.fill()])
         except ProcessLost as lost:
             if lost.reason == "time":
                 return LaunchOutcome("fault", reason="time"), None
             return LaunchOutcome("unsupported", reason="process_ended", said=msg("launches.process_ended")), None
-        if isinstance(reply, Ran):
+        if isinstance(reply, messages.Ran):
             return self._outcome(request, reply), reply.facts
-        if isinstance(reply, Failed):
+        if isinstance(reply, messages.Failed):
             return _failed(reply), None
         raise InternalError(f"the GPU process answered {type(reply).__name__}")
 
@@ -185,17 +159,17 @@ class GpuSession:
         """Give back the device memory that launches have used; others need theirs while this one waits."""
         if not self._process.is_lost:
             with contextlib.suppress(GpuFault):
-                self._ask(Release(), RUN_LIMIT_S, Released)
+                self._ask(messages.Release(), RUN_LIMIT_S, messages.Released)
 
-    def warm_up(self, busy_ms: float) -> WarmedUp:
+    def warm_up(self, busy_ms: float) -> messages.WarmedUp:
         """Bring the clocks up; what the device can do.
 
         Raises
         ------
         GpuFault : the device is not usable.
         """
-        self._load_or_raise(HELPERS_MODULE)
-        return self._ask(WarmUp(busy_ms), WARM_UP_LIMIT_S, WarmedUp)
+        self._load_or_raise(messages.HELPERS_MODULE)
+        return self._ask(messages.WarmUp(busy_ms), WARM_UP_LIMIT_S, messages.WarmedUp)
 
     def prepare(
         self,
@@ -205,7 +179,7 @@ class GpuSession:
         clock_share: float,
         max_batch: int,
         tolerance: tuple[float, float],
-    ) -> Prepared:
+    ) -> messages.Prepared:
         """Get ready to time `kernels` side by side.
 
         Parameters
@@ -222,22 +196,26 @@ class GpuSession:
         self._buffer.clear()
         places = {key: (self._buffer.add(pool), pool.size) for key, pool in pools.items()}
         targets = [
-            Target(k.name, launch_message(k.module, k.request, dict.fromkeys(_names(k.request), 0)), k.checked_by)
+            messages.Target(
+                k.name, launch_message(k.module, k.request, dict.fromkeys(_names(k.request), 0)), k.checked_by
+            )
             for k in kernels
         ]
-        order = Prepare(targets, places, l2, clock_share, max_batch, *tolerance)
-        return self._ask(order, PREPARE_LIMIT_S, Prepared, [self._buffer.fill()])
+        order = messages.Prepare(targets, places, l2, clock_share, max_batch, *tolerance)
+        return self._ask(order, PREPARE_LIMIT_S, messages.Prepared, [self._buffer.fill()])
 
-    def round(self, names: Sequence[str], key: int) -> RoundDone:
+    def round(self, names: Sequence[str], key: int) -> messages.RoundDone:
         """Time each of `names`, prepared before, once and in this order, on data made from `key`.
 
         Raises
         ------
         GpuFault : a kernel failed.
         """
-        return self._ask(Round(list(names), key), ROUND_LIMIT_S, RoundDone)
+        return self._ask(messages.Round(list(names), key), ROUND_LIMIT_S, messages.RoundDone)
 
-    def host_copies(self, module: str, request: LaunchRequest, modes: Sequence[str], repeats: int) -> HostCopiesDone:
+    def host_copies(
+        self, module: str, request: LaunchRequest, modes: Sequence[str], repeats: int
+    ) -> messages.HostCopiesDone:
         """Time a launch with its copies, for each kind of host memory.
 
         Raises
@@ -246,15 +224,17 @@ class GpuSession:
         """
         self._load_or_raise(module)
         self._buffer.clear()
-        order = HostCopies(launch_message(module, request, self._buffer.place(request)), list(modes), repeats)
-        return self._ask(order, PREPARE_LIMIT_S, HostCopiesDone, [self._buffer.fill()])
+        order = messages.HostCopies(launch_message(module, request, self._buffer.place(request)), list(modes), repeats)
+        return self._ask(order, PREPARE_LIMIT_S, messages.HostCopiesDone, [self._buffer.fill()])
 
-    def _ask(self, request: Message, limit_s: float, kind: type[_Reply], descriptors: Sequence[int] = ()) -> _Reply:
+    def _ask(
+        self, request: messages.Message, limit_s: float, kind: type[_Reply], descriptors: Sequence[int] = ()
+    ) -> _Reply:
         try:
             reply = self._process.ask(request, limit_s, descriptors)
         except ProcessLost as lost:
             raise GpuFault(lost.reason, self._buffer.progress(), is_submissions=lost.reason == "time") from lost
-        if isinstance(reply, Failed):
+        if isinstance(reply, messages.Failed):
             raise GpuFault(
                 FAULTS.get(reply.code, reply.name), reply.kernel, is_submissions=reply.during in ("kernel", "launch")
             )
@@ -265,16 +245,16 @@ class GpuSession:
     def _load(self, *modules: str) -> LaunchOutcome | None:
         """Load the module where it is not loaded; return an outcome where that fails."""
         self.reopen()
-        if isinstance(self._process.ready(), NoDevice):
+        if isinstance(self._process.ready(), messages.NoDevice):
             return LaunchOutcome("unsupported", reason="no_answer", said=msg("launches.no_answer"))
-        for module in (HELPERS_MODULE, *modules):
+        for module in (messages.HELPERS_MODULE, *modules):
             if module in self._loaded:
                 continue
             try:
-                reply = self._process.ask(Load(module, self._code[module]), RUN_LIMIT_S)
+                reply = self._process.ask(messages.Load(module, self._code[module]), RUN_LIMIT_S)
             except ProcessLost:
                 return LaunchOutcome("unsupported", reason="process_ended", said=msg("launches.process_ended"))
-            if isinstance(reply, Failed):
+            if isinstance(reply, messages.Failed):
                 return _failed(reply)
             self._loaded.add(module)
         return None
@@ -284,7 +264,7 @@ class GpuSession:
         if failed is not None:
             raise GpuFault(failed.reason, kernel, is_submissions=failed.status != "unsupported")
 
-    def _outcome(self, request: LaunchRequest, reply: Ran) -> LaunchOutcome:
+    def _outcome(self, request: LaunchRequest, reply: messages.Ran) -> LaunchOutcome:
         wanted = [
             a for a in request.arguments if isinstance(a, BufferArgument) and (a.is_output or a.name in reply.changed)
         ]
@@ -307,23 +287,25 @@ def _names(request: LaunchRequest) -> list[str]:
     return [a.name for a in request.arguments if isinstance(a, BufferArgument)]
 
 
-def launch_message(module: str, request: LaunchRequest, offsets: Mapping[str, int]) -> Launch:
+def launch_message(module: str, request: LaunchRequest, offsets: Mapping[str, int]) -> messages.Launch:
     """A launch as the GPU process is told of it; offsets: of its arrays in the memory file, by name."""
-    arguments: list[Argument] = []
+    arguments: list[messages.Argument] = []
     for argument in request.arguments:
         if isinstance(argument, ScalarArgument):
-            arguments.append(Scalar(argument.converted().tobytes()))
+            arguments.append(messages.Scalar(argument.converted().tobytes()))
             continue
         dtype = np.dtype(argument.dtype)
         count = nbytes_of(argument) // dtype.itemsize
         offset = offsets[argument.name]
         is_zeroed = argument.is_output and argument.initial is not None
-        arguments.append(Array(argument.name, dtype.name, dtype.itemsize, count, argument.is_output, offset, is_zeroed))
+        arguments.append(
+            messages.Array(argument.name, dtype.name, dtype.itemsize, count, argument.is_output, offset, is_zeroed)
+        )
     at = request.grid, request.block, request.shared_bytes
-    return Launch(module, request.entry, *at, arguments, request.cooperative)
+    return messages.Launch(module, request.entry, *at, arguments, request.cooperative)
 
 
-def _failed(reply: Failed) -> LaunchOutcome:
+def _failed(reply: messages.Failed) -> LaunchOutcome:
     if reply.during == "kernel" and reply.sticky:
         return LaunchOutcome("fault", reason=FAULTS.get(reply.code, reply.name))
     if reply.during in ("launch", "load"):
@@ -346,7 +328,7 @@ class GpuBackend:
         """Run one launch."""
         return self.run_with_facts(code, request)[0]
 
-    def run_with_facts(self, code: Code, request: LaunchRequest) -> tuple[LaunchOutcome, KernelFacts | None]:
+    def run_with_facts(self, code: Code, request: LaunchRequest) -> tuple[LaunchOutcome, messages.KernelFacts | None]:
         """As `run`, with what the driver knows of the kernel."""
         return self._session.run_with_facts(self.load(code), request)
 

@@ -22,17 +22,8 @@ from grader.processes.limits import landlock_version
 from grader.programs.host_functions import as_nvcc
 from grader.programs.sandbox.process import Code, Wanted
 from grader.programs.sources import Program
+from grader.programs.toolchain import compile
 from grader.programs.toolchain.advance import RUNTIME, device_half, precompiled, thrust_folder
-from grader.programs.toolchain.compile import (
-    Compilation,
-    compile_file,
-    has_device_lambdas,
-    headers_in_advance,
-    is_cpp20,
-    too_long,
-    uses_thrust,
-    written,
-)
 from grader.programs.toolchain.compile import Diagnostic as HostDiagnostic
 from grader.programs.toolchain.zig import Library
 
@@ -97,7 +88,7 @@ class DeviceCompiler:
         self._clang = _Thread(self._compile_whole)
         if at_once:
             self._thread.begin()
-            if has_device_lambdas(program.whole) or uses_thrust(program.whole):
+            if compile.has_device_lambdas(program.whole) or compile.uses_thrust(program.whole):
                 self._clang.begin()
 
     def close(self) -> None:
@@ -124,7 +115,7 @@ class DeviceCompiler:
         options = (
             *self._program.macro_options,
             *(_RELOCATABLE if unit in self._launching or self._program.is_linked else ()),
-            *(("--std=c++20",) if is_cpp20(self._program.whole) else ()),
+            *(("--std=c++20",) if compile.is_cpp20(self._program.whole) else ()),
         )
         sources = _with_short_floats(self._program.device[self._program.units[unit]])
         compile_for = partial(self.compiler.compile, sources, list(names), options=options)
@@ -158,7 +149,7 @@ class DeviceCompiler:
         self._thread.done()
         self._clang.done()
         whole = self._by_clang[wanted.unit]
-        if whole.ptx or wanted.whole or uses_thrust(self._program.whole):
+        if whole.ptx or wanted.whole or compile.uses_thrust(self._program.whole):
             return whole
         # What is wrong with a program NVRTC says as nvcc does.
         return code
@@ -298,20 +289,20 @@ def compile_device(
     units, files, options, is_linked: as `compile.compile_program` takes them, kernels with their bodies.
     architecture: "compute_75".
     """
-    if too_long(files) is not None:
+    if compile.too_long(files) is not None:
         return DevicePtx("", reason="long")
     if landlock_version() < 1 and any(reads_beyond(text) for text in files.values()):
         return DevicePtx("", reason="beyond")
-    half = device_half(architecture, thrust_folder() if uses_thrust(files) else None)
+    half = device_half(architecture, thrust_folder() if compile.uses_thrust(files) else None)
     half = half.linkable() if is_linked else half
-    half = half.as_cpp20() if is_cpp20(files) else half
-    headers = headers_in_advance(files)
-    with written(files) as folder:
+    half = half.as_cpp20() if compile.is_cpp20(files) else half
+    headers = compile.headers_in_advance(files)
+    with compile.written(files) as folder:
         more = [f"-fdebug-prefix-map={folder}/src/=", f"-fdebug-prefix-map={folder}/src=."]
-        compilation = Compilation(units, folder, library, half, options)
+        compilation = compile.Compilation(units, folder, library, half, options)
         for read in dict.fromkeys((headers, RUNTIME)):
             with precompiled(read, library, half) as first:
-                done = compile_file(compilation, unit, first, "device.ptx", more)
+                done = compile.compile_file(compilation, unit, first, "device.ptx", more)
             if done.reason != "errors":
                 break
         if done.reason:

@@ -9,20 +9,10 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from grader.repair import nodes
 from grader.repair.function import Change, Function, Variable, parameter_nodes
 from grader.repair.host_arguments import Host, statement_of
 from grader.repair.launches import Launch, shared_changes
-from grader.repair.nodes import (
-    ancestors,
-    arguments_of,
-    assignment_of,
-    condition_of,
-    inner_of,
-    only_statement,
-    operator_of,
-    outside_brackets,
-    value_of,
-)
 from grader.submission.cpp.tree import LOOPS, declared_name
 
 if TYPE_CHECKING:
@@ -35,11 +25,11 @@ def loop_changes(host: Host) -> Iterator[Change]:
     """Yield the ends of loops around launches, by one turn more or less."""
     shown: set[int] = set()
     for launch in host.launches:
-        for loop in ancestors(launch.grid, launch.function.body):
+        for loop in nodes.ancestors(launch.grid, launch.function.body):
             condition = loop.child_by_field_name("condition") if loop.type in LOOPS else None
             if condition is not None and condition.type == "condition_clause":
-                condition = condition_of(loop)
-            sign = operator_of(condition) if condition is not None else ""
+                condition = nodes.condition_of(loop)
+            sign = nodes.operator_of(condition) if condition is not None else ""
             operator = condition.child_by_field_name("operator") if condition is not None else None
             if sign in _OTHER_END and operator is not None and operator.start_byte not in shown:
                 shown.add(operator.start_byte)
@@ -56,13 +46,15 @@ def cap_changes(host: Host) -> Iterator[Change]:
         for node in function.nodes:
             name = _given_name(function, node)
             if node.type == "if_statement":
-                body = only_statement(node.child_by_field_name("consequence"))
-                assignment, condition = assignment_of(inner_of(body)), condition_of(node)
-                is_cap = assignment is not None and condition is not None and operator_of(condition) in (">", ">=")
+                body = nodes.only_statement(node.child_by_field_name("consequence"))
+                assignment, condition = nodes.assignment_of(nodes.inner_of(body)), nodes.condition_of(node)
+                is_cap = (
+                    assignment is not None and condition is not None and nodes.operator_of(condition) in (">", ">=")
+                )
                 if is_cap and assignment is not None and function.text(assignment[0]) in words:
                     yield Change("launch", function.line(node), (function.removed(node),), 0.8, "cap", "capped")
             elif name in words or any(grid.start_byte <= node.start_byte < grid.end_byte for grid in grids):
-                rest = arguments_of(node) if function.callee(node).rpartition("::")[2] == "min" else []
+                rest = nodes.arguments_of(node) if function.callee(node).rpartition("::")[2] == "min" else []
                 if node.type == "conditional_expression":
                     rest = [n for key in ("consequence", "alternative") if (n := node.child_by_field_name(key))]
                 for other in rest if len(rest) == 2 else ():
@@ -73,9 +65,9 @@ def cap_changes(host: Host) -> Iterator[Change]:
 
 def _given_name(function: Function, node: Node) -> str:
     """Return the variable that an expression is the whole value of; "" where it is none's."""
-    outer = outside_brackets(node)
-    assignment = assignment_of(outer)
-    if value_of(outer) is not None:
+    outer = nodes.outside_brackets(node)
+    assignment = nodes.assignment_of(outer)
+    if nodes.value_of(outer) is not None:
         return declared_name(outer)
     return function.text(assignment[0]) if assignment is not None else ""
 
@@ -133,7 +125,7 @@ def launch_call_changes(host: Host, launch: Launch, kernels: Collection[str]) ->
                 yield Change("launch", launch.line, edits, 1.6 + 0.1 * (other - one), "arguments", "arguments")
     for node in launch.arguments:
         left = node.child_by_field_name("left")
-        if left is not None and operator_of(node) in ("-", "+", "/"):
+        if left is not None and nodes.operator_of(node) in ("-", "+", "/"):
             # `blocks - 1`: one too few, or too many.
             yield Change(
                 "launch", launch.line, (function.replaced(node, function.text(left)),), 1.4, "arguments", "argument"

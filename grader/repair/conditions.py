@@ -7,20 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations
 from typing import TYPE_CHECKING
 
+from grader.repair import nodes
 from grader.repair.function import Change, Function, element_of
-from grader.repair.nodes import (
-    ancestors,
-    condition_of,
-    is_statement,
-    is_stored,
-    named_in,
-    only_leaves,
-    operator_of,
-    sides_of,
-    terms_of,
-    unbracketed,
-    value_of,
-)
 from grader.repair.returns import continue_changes, ends_with_return, return_changes
 from grader.submission.cpp.tree import WORD, declared_name, descendants
 from grader.submission.lexical import Edit
@@ -53,10 +41,10 @@ def guard_changes(function: Function, extents: Mapping[str, Sequence[str]]) -> I
     for access in function.nodes:
         if not _is_access(function, access) or _is_inner(access):
             continue
-        statement = next((a for a in ancestors(access, function.body) if is_statement(a)), None)
+        statement = next((a for a in nodes.ancestors(access, function.body) if nodes.is_statement(a)), None)
         if statement is None or statement.type == "declaration":
             continue
-        is_store = is_stored(access)
+        is_store = nodes.is_stored(access)
         derived = _derived(function, access, extents)
         pool = [(text, 1.4 if n == 0 else 2.2) for n, text in enumerate(derived)]
         pool += [(text, 2.8) for text in _pool(function, access) if text not in derived]
@@ -64,7 +52,11 @@ def guard_changes(function: Function, extents: Mapping[str, Sequence[str]]) -> I
         # What ends with the whole array takes no other condition's place: that keeps a thread within its own part.
         is_exact = bool(derived) and (base is None or len(extents.get(function.text(base), ())) <= 2)
         for text, cost in pool[:MAX_GUARDS]:
-            if derived and not is_exact and any(a.type == "if_statement" for a in ancestors(access, function.body)):
+            if (
+                derived
+                and not is_exact
+                and any(a.type == "if_statement" for a in nodes.ancestors(access, function.body))
+            ):
                 continue
             for change in _guarded(function, access, statement, text, cost, is_store, is_exact):
                 key = (change.edits[0].start, repr(change.edits))
@@ -82,7 +74,7 @@ def surplus_changes(function: Function, covers: Sequence[str]) -> Iterator[Chang
     """
     if not function.is_kernel:
         return
-    limits = [function.names_in(c) for n in function.nodes if (c := condition_of(n) or _condition_of_choice(n))]
+    limits = [function.names_in(c) for n in function.nodes if (c := nodes.condition_of(n) or _condition_of_choice(n))]
     first_index: dict[str, tuple[str, Node]] = {}
     for node in function.statements:
         if node.type == "declaration" and node.parent == function.body:
@@ -123,9 +115,9 @@ def clip_changes(function: Function) -> Iterator[Change]:
     firsts = [n for n, value in declared if _PART_OF_BLOCK.fullmatch("".join(function.text(value).split()))]
     for node, value in declared:
         variables = function.known_at(value)
-        names = {function.text(n) for n in named_in(value)}
+        names = {function.text(n) for n in nodes.named_in(value)}
         is_whole = names <= {"blockDim.x", *(v.name for v in variables.values() if v.role == "size" and not v.start)}
-        if not names or not is_whole or operator_of(value) or not _is_number(function, node):
+        if not names or not is_whole or nodes.operator_of(value) or not _is_number(function, node):
             continue
         limits = [v.name for v in variables.values() if v.role == "size" and v.start == function.body.start_byte]
         for first in (declared_name(n) for n in firsts if n.start_byte != node.start_byte):
@@ -161,7 +153,9 @@ def _between_barriers(function: Function, extents: Mapping[str, Sequence[str]]) 
     for text in [*(f"{index} < {size}" for size in sizes[::-1] for index in indices), ""][:MAX_GUARDS]:
         places: dict[int, tuple[Node, str]] = {}
         for access in function.nodes:
-            outer = next((a for a in (access, *ancestors(access, function.body)) if a.parent == function.body), None)
+            outer = next(
+                (a for a in (access, *nodes.ancestors(access, function.body)) if a.parent == function.body), None
+            )
             if not _is_access(function, access) or outer is None or outer.type in ("declaration", "if_statement"):
                 continue
             derived = _derived(function, access, extents)
@@ -182,10 +176,10 @@ def _guarded(
     function: Function, access: Node, statement: Node, text: str, cost: float, is_store: bool, is_global: bool
 ) -> Iterator[Change]:
     line = function.line(access)
-    conditions = [a for a in ancestors(access, function.body) if a.type == "if_statement"]
-    inside = [c for c in conditions if condition_of(c) is not None and not _holds(c, access)]
+    conditions = [a for a in nodes.ancestors(access, function.body) if a.type == "if_statement"]
+    inside = [c for c in conditions if nodes.condition_of(c) is not None and not _holds(c, access)]
     for branch in inside[:1]:
-        condition = condition_of(branch)
+        condition = nodes.condition_of(branch)
         assert condition is not None
         if function.text(condition) != text:
             edit = function.replaced(condition, text)
@@ -193,7 +187,7 @@ def _guarded(
                 yield Change("guard", function.line(branch), (edit,), cost - 0.2, "derived_guard")
             edit = function.replaced(condition, _both(function.text(condition), text))
             yield Change("guard", function.line(branch), (edit,), cost + 0.6, "conjunct")
-    ternary = next((a for a in ancestors(access, statement) if a.type == "conditional_expression"), None)
+    ternary = next((a for a in nodes.ancestors(access, statement) if a.type == "conditional_expression"), None)
     if ternary is not None and not is_store:
         condition = ternary.child_by_field_name("condition")
         if condition is not None and function.text(condition) != text:
@@ -207,7 +201,7 @@ def _guarded(
         yield Change("guard", line, (edit,), cost + 0.5, "ternary", "missing")
     names = set(function.known_at(statement))
     outer: Node | None = statement
-    while outer is not None and is_statement(outer):
+    while outer is not None and nodes.is_statement(outer):
         if (
             outer.type != "declaration"
             and not any(b.start_byte >= outer.start_byte for b in _barriers_in(function, outer))
@@ -216,7 +210,7 @@ def _guarded(
             edit = function.inserted(outer.start_byte, f"if ({text}) ")
             yield Change("guard", function.line(outer), (edit,), cost + 0.1, "wrap", "missing")
         outer = outer.parent if outer.parent is not None and outer.parent != function.body else None
-        while outer is not None and not is_statement(outer) and outer != function.body:
+        while outer is not None and not nodes.is_statement(outer) and outer != function.body:
             outer = outer.parent
         if outer == function.body:
             outer = None
@@ -251,11 +245,11 @@ def _return_place(function: Function, text: str) -> Node | None:
 
 def _conditions(function: Function) -> Iterator[Change]:
     for node in function.nodes:
-        if operator_of(node) == "&&" and (node.parent is None or operator_of(node.parent) != "&&"):
+        if nodes.operator_of(node) == "&&" and (node.parent is None or nodes.operator_of(node.parent) != "&&"):
             yield from _lower_ends(function, node)
         if node.type != "if_statement":
             continue
-        condition, body = condition_of(node), node.child_by_field_name("consequence")
+        condition, body = nodes.condition_of(node), node.child_by_field_name("consequence")
         if condition is None or body is None:
             continue
         yield from _one_of_pair(function, node, condition)
@@ -269,7 +263,7 @@ def _conditions(function: Function) -> Iterator[Change]:
         if ends_with_return(body) and node.child_by_field_name("alternative") is None:
             yield from return_changes(function, node, condition)
         yield from continue_changes(function, node)
-        if not returns and not only_leaves(body) and node.child_by_field_name("alternative") is None:
+        if not returns and not nodes.only_leaves(body) and node.child_by_field_name("alternative") is None:
             yield from _looped(function, node, condition, body)
             yield from _by_one(function, node, condition, body)
             edit = Edit(function.at(node.start_byte), function.at(body.start_byte), "")
@@ -278,7 +272,7 @@ def _conditions(function: Function) -> Iterator[Change]:
 
 def _lower_ends(function: Function, node: Node) -> Iterator[Change]:
     """`r >= 0 && r < rows && c < cols` with the lower end that one of its indices lacks and another has."""
-    terms = [function.text(n) for n in (node, *descendants(node)) if operator_of(n) in ("<", ">=")]
+    terms = [function.text(n) for n in (node, *descendants(node)) if nodes.operator_of(n) in ("<", ">=")]
     below = {m["index"] for text in terms if (m := _AT_LEAST_ZERO.fullmatch(text))}
     above = [m["index"] for text in terms if (m := _BELOW.fullmatch(text))]
     for index in dict.fromkeys(above if below else ()):
@@ -290,8 +284,8 @@ def _lower_ends(function: Function, node: Node) -> Iterator[Change]:
 def _one_of_pair(function: Function, node: Node, condition: Node) -> Iterator[Change]:
     """`if (i < n)` for one thread of each pair alone, where the other's index is made of its own by `^`."""
     for other in function.nodes:
-        value = value_of(other)
-        left = value.child_by_field_name("left") if value is not None and operator_of(value) == "^" else None
+        value = nodes.value_of(other)
+        left = value.child_by_field_name("left") if value is not None and nodes.operator_of(value) == "^" else None
         if left is None or left.type != "identifier" or other.start_byte > node.start_byte:
             continue
         partner, own = declared_name(other), function.text(left)
@@ -303,8 +297,8 @@ def _one_of_pair(function: Function, node: Node, condition: Node) -> Iterator[Ch
 
 def _looped(function: Function, node: Node, condition: Node, body: Node) -> Iterator[Change]:
     """`if (threadIdx.x < n)` as a loop by the block's threads, of which there may be fewer."""
-    left, right = sides_of(condition)
-    if left is None or right is None or operator_of(condition) != "<" or _barriers_in(function, body):
+    left, right = nodes.sides_of(condition)
+    if left is None or right is None or nodes.operator_of(condition) != "<" or _barriers_in(function, body):
         return
     yield from _remainder(function, node, left)
     own = function.text(left)
@@ -321,7 +315,7 @@ def _looped(function: Function, node: Node, condition: Node, body: Node) -> Iter
 
 def _thread_numbers(function: Function) -> set[str]:
     """Return what a thread's number within a block of one axis is called: itself, and variables that are given it."""
-    values = {declared_name(n): function.text(v) for n in function.nodes if (v := value_of(n)) is not None}
+    values = {declared_name(n): function.text(v) for n in function.nodes if (v := nodes.value_of(n)) is not None}
     return {"threadIdx.x"} | {name for name, value in values.items() if value == "threadIdx.x"}
 
 
@@ -341,7 +335,7 @@ def _remainder(function: Function, node: Node, left: Node) -> Iterator[Change]:
 
 def _by_one(function: Function, node: Node, condition: Node, body: Node) -> Iterator[Change]:
     """`if (lane < n)` around an atomic operation that one thread is to carry out."""
-    left, operator = condition.child_by_field_name("left"), operator_of(condition)
+    left, operator = condition.child_by_field_name("left"), nodes.operator_of(condition)
     if left is not None and operator in ("<", "<=") and "atomic" in function.text(body):
         edit = function.replaced(condition, f"{function.text(left)} == 0")
         yield Change("guard", function.line(node), (edit,), 2.0, "by_one")
@@ -360,15 +354,15 @@ def _derived(function: Function, access: Node, extents: Mapping[str, Sequence[st
         return []
     axes = extents.get(function.text(base), ())
     index = indices.named_children[0]
-    if not axes and operator_of(index) == "+":
+    if not axes and nodes.operator_of(index) == "+":
         return _within_row(function, index)
     if len(axes) == 1:
         name = _side(function, index)
         both = f"{name} >= 0 && {name} < {axes[0]}"
         return [f"{name} < {axes[0]}", both]
-    if len(axes) == 2 and operator_of(index) == "+":
-        terms = list(terms_of(index))
-        products = [term for sign, term in terms if operator_of(term) == "*" and sign == "+"]
+    if len(axes) == 2 and nodes.operator_of(index) == "+":
+        terms = list(nodes.terms_of(index))
+        products = [term for sign, term in terms if nodes.operator_of(term) == "*" and sign == "+"]
         row = products[0].child_by_field_name("left") if products else None
         if row is None:
             return []
@@ -384,8 +378,8 @@ def _derived(function: Function, access: Node, extents: Mapping[str, Sequence[st
 
 def _within_row(function: Function, index: Node) -> list[str]:
     """Return that a column is below the length of its row, of `row * width + column` in an array of unknown shape."""
-    known, (left, column) = function.known_at(index), sides_of(index)
-    width = left.child_by_field_name("right") if left is not None and operator_of(left) == "*" else None
+    known, (left, column) = function.known_at(index), nodes.sides_of(index)
+    width = left.child_by_field_name("right") if left is not None and nodes.operator_of(left) == "*" else None
     size = known.get(function.text(width)) if width is not None else None
     own = known.get(function.text(column)) if column is not None else None
     is_size = size is not None and size.role == "size" and size.start == function.body.start_byte
@@ -399,7 +393,7 @@ def _without_cast(node: Node) -> Node:
 
 def _side(function: Function, node: Node) -> str:
     """Return an index as the left side of a comparison, in brackets only where it needs them."""
-    return _bracketed(function.text(unbracketed(node)), _LOOSER_THAN_LESS)
+    return _bracketed(function.text(nodes.unbracketed(node)), _LOOSER_THAN_LESS)
 
 
 def _pool(function: Function, access: Node) -> list[str]:
@@ -407,7 +401,7 @@ def _pool(function: Function, access: Node) -> list[str]:
     conditions: list[str] = []
     for node in function.nodes:
         if node.type == "if_statement":
-            condition = condition_of(node)
+            condition = nodes.condition_of(node)
         elif node.type == "conditional_expression":
             condition = node.child_by_field_name("condition")
         else:

@@ -6,22 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from grader.repair import nodes
 from grader.repair.comparisons import COMPARISONS, LETS_IN, comparison_changes, kind_at
 from grader.repair.function import BUILTINS, Change, Function, Kind, Variable, is_own_call, is_rounded_down
-from grader.repair.nodes import (
-    ancestors,
-    arguments_of,
-    assignment_of,
-    decides_to_leave,
-    divides,
-    is_stored,
-    operand_of,
-    operator_of,
-    outside_brackets,
-    sides_of,
-    unbracketed,
-    value_of,
-)
 from grader.submission.cpp.tree import LOOPS, declared_name, descendants, remembered
 from grader.submission.lexical import Edit
 
@@ -93,7 +80,7 @@ def _component(function: Function, node: Node) -> Iterator[Change]:
             yield from _change(function, node, f"{name}.{other}", 0.5 if other == usual else 1.5, "axis")
     meant = _meant(function, node, name, axis)
     for other in BUILTINS:
-        if other != name and not (other.endswith("Idx") and divides(node)):
+        if other != name and not (other.endswith("Idx") and nodes.divides(node)):
             near = {name, other} in ({"threadIdx", "blockIdx"}, {"blockDim", "gridDim"})
             cost = 0.5 if other == meant else 3.5 if near else 5.0
             yield from _change(function, node, f"{other}.{axis}", cost, "builtin")
@@ -105,8 +92,8 @@ _AXES = re.compile(r"(?:threadIdx|blockIdx|blockDim|gridDim)\.([xyz])")
 def _usual_axis(function: Function, node: Node) -> str:
     """Return the axis of all other builtin variables in `blockIdx.x * blockDim.x + threadIdx.y`, of three or more."""
     whole = node
-    while operator_of(outside_brackets(whole)) in ("+", "*"):
-        whole = outside_brackets(whole)
+    while nodes.operator_of(nodes.outside_brackets(whole)) in ("+", "*"):
+        whole = nodes.outside_brackets(whole)
     axes = _AXES.findall(function.text(whole))
     own = _AXES.findall(function.text(node))
     others = set(axes) - set(own)
@@ -116,13 +103,13 @@ def _usual_axis(function: Function, node: Node) -> str:
 def _meant(function: Function, node: Node, name: str, axis: str) -> str:
     """Return what is usual in a builtin variable's place: of `threadIdx.x * blockDim.x` the block's number, beside
     `blockIdx.x * …` the thread's; "" where that stands there."""
-    outer = outside_brackets(node)
-    one, other = (function.text(side).replace(" ", "") if side is not None else "" for side in sides_of(outer))
+    outer = nodes.outside_brackets(node)
+    one, other = (function.text(side).replace(" ", "") if side is not None else "" for side in nodes.sides_of(outer))
     own = f"{name}.{axis}"
-    if operator_of(outer) == "*" and name == "threadIdx":
+    if nodes.operator_of(outer) == "*" and name == "threadIdx":
         return "blockIdx" if f"blockDim.{axis}" in (one, other) else ""
     beside = other if one == own else one
-    if operator_of(outer) == "+" and name == "blockIdx" and f"{own}*" in f"{beside}*":
+    if nodes.operator_of(outer) == "+" and name == "blockIdx" and f"{own}*" in f"{beside}*":
         return "threadIdx"
     return ""
 
@@ -136,13 +123,13 @@ def _name(function: Function, node: Node) -> Iterator[Change]:
     if own is None or (_is_target(node) and own.role != "array"):
         return
     is_size = kind_at(function, node) == "array_size"
-    beside = function.names_in(parent) if operator_of(parent) in ("+", "-") else set()
-    is_leaving = decides_to_leave(node, function.body)
+    beside = function.names_in(parent) if nodes.operator_of(parent) in ("+", "-") else set()
+    is_leaving = nodes.decides_to_leave(node, function.body)
     for other in variables.values():
         if other.name == own.name:
             continue
         cost = _exchange_cost(own, other)
-        if cost is None or (other.role == "index" and divides(node)):
+        if cost is None or (other.role == "index" and nodes.divides(node)):
             continue
         if is_size and other.name in beside:
             # `s[BLOCK + RADIUS]` is not meant to be `s[BLOCK + BLOCK]`, though that may be large enough.
@@ -193,7 +180,7 @@ def _is_written(node: Node) -> bool:
 
 
 def _is_target(node: Node) -> bool:
-    return is_stored(node) or (node.parent is not None and node.parent.type == "update_expression")
+    return nodes.is_stored(node) or (node.parent is not None and node.parent.type == "update_expression")
 
 
 def _number(function: Function, node: Node) -> Iterator[Change]:
@@ -204,7 +191,7 @@ def _number(function: Function, node: Node) -> Iterator[Change]:
         near = 1.8 if value < 4 else 2.8
         if kind == "array_size":
             near = 2.5
-        if divides(node) and value > 2 and not _of_warp(function, node):
+        if nodes.divides(node) and value > 2 and not _of_warp(function, node):
             # Halves are what most is divided into.
             yield from _change(function, node, "2", 1.3, "number", kind)
         if (warp := _of_warp(function, node)) not in (0, value):
@@ -233,8 +220,8 @@ def _number(function: Function, node: Node) -> Iterator[Change]:
 
 def _of_warp(function: Function, node: Node) -> int:
     """Return what a thread's number is divided, shifted or masked by for its warp or lane; 0 where that isn't done."""
-    operator, is_right = operand_of(node)
-    whole = outside_brackets(node)
+    operator, is_right = nodes.operand_of(node)
+    whole = nodes.outside_brackets(node)
     if not is_right or "threadIdx" not in function.parsed.words(whole):
         return 0
     return {"/": 32, "%": 32, ">>": 5, "&": 31}.get(operator, 0)
@@ -243,7 +230,7 @@ def _of_warp(function: Function, node: Node) -> int:
 def _has_sense(node: Node, value: int) -> bool:
     """Whether a number may stand in a node's place: no divisor is 0, no bits are moved out of their word, and no factor
     makes the term vanish."""
-    operator, is_right = operand_of(node)
+    operator, is_right = nodes.operand_of(node)
     if operator in ("/", "%", "/=", "%="):
         return not is_right or value > (operator[0] == "%")
     if operator in ("<<", ">>", "<<=", ">>="):
@@ -253,12 +240,14 @@ def _has_sense(node: Node, value: int) -> bool:
 
 def _is_added(node: Node) -> bool:
     parent = node.parent
-    return parent is not None and operator_of(parent) in ("+", "-") and parent.child_by_field_name("right") == node
+    return (
+        parent is not None and nodes.operator_of(parent) in ("+", "-") and parent.child_by_field_name("right") == node
+    )
 
 
 def _binary(function: Function, node: Node) -> Iterator[Change]:
     operator = node.child_by_field_name("operator")
-    left, right = sides_of(node)
+    left, right = nodes.sides_of(node)
     if operator is None or left is None or right is None:
         return
     sign, line = operator.type, function.line(operator)
@@ -287,9 +276,9 @@ def _binary(function: Function, node: Node) -> Iterator[Change]:
         yield from _change(function, node, function.text(left), near if literal else 3.8, "drop", kind)
         if sign in "+*":
             yield from _change(function, node, function.text(right), 3.8, "drop", kind)
-    if sign == "+" and operator_of(left) == "*":
+    if sign == "+" and nodes.operator_of(left) == "*":
         yield from _exchanged(function, left.child_by_field_name("left"), right, kind)
-    if sign == "+" and operator_of(right) == "*":
+    if sign == "+" and nodes.operator_of(right) == "*":
         yield from _exchanged(function, right.child_by_field_name("left"), left, kind)
     if sign == "/" and kind in ("bound", "index"):
         rounded = f"({function.text(left)} + {function.text(right)} - 1) / {_factor(function, right)}"
@@ -310,22 +299,22 @@ def _contradicts(function: Function, node: Node, sign: str) -> bool:
     """Whether a connection of tests makes little sense: `a < n || b < m` lets in what one of them turns away, and
     `a >= n && b >= m` keeps in what one of them turns away; so does `&&` beside `||` without brackets."""
     outer = node.parent
-    if sign == "||" and any(operator_of(side) == "&&" for side in sides_of(node) if side is not None):
+    if sign == "||" and any(nodes.operator_of(side) == "&&" for side in nodes.sides_of(node) if side is not None):
         return True
-    leaves = decides_to_leave(node, function.body)
-    tests = [operator_of(unbracketed(side)) for side in sides_of(node) if side is not None]
+    leaves = nodes.decides_to_leave(node, function.body)
+    tests = [nodes.operator_of(nodes.unbracketed(side)) for side in nodes.sides_of(node) if side is not None]
     is_of_limits = all(test in COMPARISONS and test not in ("==", "!=") for test in tests)
-    if not is_of_limits or (outer is not None and operator_of(outer) in LOGIC):
+    if not is_of_limits or (outer is not None and nodes.operator_of(outer) in LOGIC):
         return False
     return sign == ("&&" if leaves else "||")
 
 
 def _by_one(function: Function, side: Node) -> Iterator[Edit]:
     """Yield the edits that make an expression one more and one less: `n` in place of `(n - 1 + 1)`."""
-    inner = unbracketed(side)
-    left, right = sides_of(inner)
+    inner = nodes.unbracketed(side)
+    left, right = nodes.sides_of(inner)
     for sign, opposite in (("+", "-"), ("-", "+")):
-        is_undone = right is not None and operator_of(inner) == opposite and function.text(right) == "1"
+        is_undone = right is not None and nodes.operator_of(inner) == opposite and function.text(right) == "1"
         if is_undone and left is not None:
             whole = side if left.type in ("identifier", "field_expression", "number_literal") else inner
             yield function.replaced(whole, function.text(left))
@@ -357,7 +346,7 @@ def _exchanged(function: Function, one: Node | None, other: Node, kind: Kind) ->
 
 def _arguments(function: Function, node: Node) -> Iterator[Change]:
     """`AT(M, r, c)` with two of its arguments in each other's place: arrays among each other, numbers likewise."""
-    arguments = arguments_of(node)
+    arguments = nodes.arguments_of(node)
     variables = function.known_at(node)
     arrays = [(v := variables.get(function.text(a))) is not None and v.role == "array" for a in arguments]
     for first, one in enumerate(arguments):
@@ -387,13 +376,13 @@ def _other_function(function: Function, node: Node) -> Iterator[Change]:
         yield function.replacement("expression", callee, text, 0.9, "opposite", "shuffle_way")
         return
     limits = _NO_LIMIT.get(name)
-    is_turned = limits is not None and any(limits.fullmatch(function.text(a)) for a in arguments_of(node))
+    is_turned = limits is not None and any(limits.fullmatch(function.text(a)) for a in nodes.arguments_of(node))
     yield function.replacement("expression", callee, text, 0.5 if is_turned else 1.8, "opposite", "opposite")
 
 
 def _going_on(function: Function, node: Node) -> Iterator[Change]:
     """`continue` for the `break` of a loop, which leaves out all that comes after what one iteration leaves out."""
-    outer = next((n for n in ancestors(node, function.body) if n.type in (*LOOPS, "switch_statement")), None)
+    outer = next((n for n in nodes.ancestors(node, function.body) if n.type in (*LOOPS, "switch_statement")), None)
     if outer is not None and outer.type == "for_statement":
         yield function.replacement("guard", node, "continue;", 1.5, "break", "break")
 
@@ -435,13 +424,13 @@ def _assignment(function: Function, node: Node) -> Iterator[Change]:
 
 def _is_lost(function: Function, node: Node) -> bool:
     """Whether all but the last of what a loop gives a variable is lost: it starts as 0, and isn't used within."""
-    left, right = sides_of(node)
+    left, right = nodes.sides_of(node)
     name = function.text(left) if left is not None and left.type == "identifier" else ""
-    loop = next((n for n in ancestors(node, function.body) if n.type in LOOPS), None)
-    declared = [n for n in function.nodes if (value := value_of(n)) is not None and declared_name(n) == name]
+    loop = next((n for n in nodes.ancestors(node, function.body) if n.type in LOOPS), None)
+    declared = [n for n in function.nodes if (value := nodes.value_of(n)) is not None and declared_name(n) == name]
     if loop is None or right is None or len(declared) != 1 or declared[0].start_byte > loop.start_byte:
         return False
-    value = value_of(declared[0])
+    value = nodes.value_of(declared[0])
     is_zero = value is not None and re.fullmatch(r"0(?:\.0?)?[fF]?", function.text(value)) is not None
     uses = [n for n in descendants(loop) if n.type == "identifier" and function.text(n) == name]
     return is_zero and len(uses) == 1
@@ -458,7 +447,7 @@ def _step(function: Function, loop: Node) -> Iterator[Change]:
     constants = [v.name for v in function.known_at(loop).values() if v.role == "size" and not v.start]
     start = loop.child_by_field_name("initializer")
     is_of_grid = start is not None and "blockIdx" in function.parsed.words(start)
-    parts = {function.text(side) for side in sides_of(step) if side is not None and not is_of_grid}
+    parts = {function.text(side) for side in nodes.sides_of(step) if side is not None and not is_of_grid}
     for other in dict.fromkeys([*usual, *constants]):
         if other != text:
             # The block's own threads step by their number, not by that of the whole grid.
@@ -478,7 +467,7 @@ def _steps(function: Function) -> list[str]:
 
 def _step_of(loop: Node) -> Node | None:
     """Return what is added to a loop's variable each time; None where that is 1."""
-    update = assignment_of(loop.child_by_field_name("update"))
+    update = nodes.assignment_of(loop.child_by_field_name("update"))
     return update[2] if update is not None and update[1] == "+=" else None
 
 

@@ -12,18 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from grader.repair.nodes import arguments_of, is_statement, named_in, operator_of, sides_of, value_of
+from grader.submission.cpp import tree
 from grader.submission.cpp.parse import parse
-from grader.submission.cpp.tree import (
-    LOOPS,
-    WORD,
-    Item,
-    ParsedFile,
-    declared_name,
-    descendants,
-    function_declarator,
-    qualifiers_of,
-    remembered,
-)
 from grader.submission.lexical import Edit
 from grader.submission.source import SourceText
 from grader.submission.structs import fields_of
@@ -131,8 +121,8 @@ class Access:
 class Function:
     """A kernel, or a device function that it calls."""
 
-    parsed: ParsedFile
-    item: Item
+    parsed: tree.ParsedFile
+    item: tree.Item
     is_kernel: bool
 
     @cached_property
@@ -145,7 +135,7 @@ class Function:
     @cached_property
     def nodes(self) -> tuple[Node, ...]:
         """All nodes of the body, in order of the text."""
-        return tuple(descendants(self.body))
+        return tuple(tree.descendants(self.body))
 
     def text(self, node: Node) -> str:
         """Return a node's text."""
@@ -238,7 +228,7 @@ class Function:
     @cached_property
     def uses_shared(self) -> bool:
         """Whether the function declares shared memory."""
-        return any(n.type == "declaration" and "__shared__" in qualifiers_of(n) for n in self.nodes)
+        return any(n.type == "declaration" and "__shared__" in tree.qualifiers_of(n) for n in self.nodes)
 
     @cached_property
     def variables(self) -> tuple[Variable, ...]:
@@ -266,7 +256,7 @@ class Function:
     def _parameters(self) -> Iterator[Variable]:
         start, end = self.body.start_byte, self.body.end_byte
         for inner, type_node in parameter_nodes(self.item):
-            name, written = declared_name(inner), self.text(type_node)
+            name, written = tree.declared_name(inner), self.text(type_node)
             fields = fields_of(self.parsed, written.removeprefix("struct ").strip())
             sign = "->" if inner.type == "pointer_declarator" else "."
             if fields and (sign == "." or f"{name}->" in self.text(self.body)):
@@ -288,7 +278,7 @@ class Function:
             written = self.text(type_node)
             scope = _scope(node)
             for declarator in node.children_by_field_name("declarator"):
-                name = declared_name(declarator)
+                name = tree.declared_name(declarator)
                 value = value_of(declarator)
                 shape = declarator.child_by_field_name("declarator") if value is not None else declarator
                 start, end = declarator.end_byte, scope.end_byte
@@ -296,7 +286,7 @@ class Function:
                     yield Variable(name, "array", start, end, written)
                 elif _INTEGER.fullmatch(written) or (written == "auto" and value is not None):
                     words = self.parsed.words(value) if value is not None else frozenset[str]()
-                    is_index = node.parent is not None and node.parent.type in LOOPS
+                    is_index = node.parent is not None and node.parent.type in tree.LOOPS
                     is_size = bool(words & {"blockDim", "gridDim"}) or "const" in self.text(node).split()
                     is_size = is_size or (
                         value is not None and self._is_of(sizes, value) and name not in self._assigned
@@ -322,9 +312,9 @@ class Function:
         return self.parsed.words(node) | frozenset(_MEMBER.findall(self.text(node)))
 
 
-def parameter_nodes(item: Item) -> Iterator[tuple[Node, Node]]:
+def parameter_nodes(item: tree.Item) -> Iterator[tuple[Node, Node]]:
     """Yield declarator and type of each named parameter of a function."""
-    declarator = function_declarator(item.node.child_by_field_name("declarator"))
+    declarator = tree.function_declarator(item.node.child_by_field_name("declarator"))
     parameters = declarator.child_by_field_name("parameters") if declarator is not None else None
     for node in parameters.named_children if parameters is not None else ():
         inner, type_node = node.child_by_field_name("declarator"), node.child_by_field_name("type")
@@ -332,7 +322,7 @@ def parameter_nodes(item: Item) -> Iterator[tuple[Node, Node]]:
             yield inner, type_node
 
 
-def functions_of(parsed: ParsedFile, kernel: str) -> list[Function]:
+def functions_of(parsed: tree.ParsedFile, kernel: str) -> list[Function]:
     """Return a kernel, then the device functions of the file that it calls; [] where it is not there."""
     item = parsed.functions.get(kernel)
     if item is None or item.node.child_by_field_name("body") is None:
@@ -350,7 +340,7 @@ def functions_of(parsed: ParsedFile, kernel: str) -> list[Function]:
     return [Function(parsed, other, other.is_kernel) for other in by_name.values()]
 
 
-def host_functions(parsed: ParsedFile) -> Iterator[Function]:
+def host_functions(parsed: tree.ParsedFile) -> Iterator[Function]:
     """Yield the host functions of a file, those of its classes too, in order of the text."""
     for item in parsed.items:
         if item.kind == "type" and item.active:
@@ -360,12 +350,12 @@ def host_functions(parsed: ParsedFile) -> Iterator[Function]:
             yield Function(parsed, item, is_kernel=False)
 
 
-def _methods(item: Item) -> Iterator[Item]:
+def _methods(item: tree.Item) -> Iterator[tree.Item]:
     """Yield the functions of the host that a class defines within its braces."""
-    for node in descendants(item.node):
+    for node in tree.descendants(item.node):
         if node.type == "function_definition" and node.child_by_field_name("body") is not None:
-            qualifiers = qualifiers_of(node)
-            name = declared_name(function_declarator(node.child_by_field_name("declarator")) or node)
+            qualifiers = tree.qualifiers_of(node)
+            name = tree.declared_name(tree.function_declarator(node.child_by_field_name("declarator")) or node)
             if not qualifiers & {"__device__", "__global__"}:
                 yield replace(item, kind="function", names=(name,), node=node, start=node.start_byte, end=node.end_byte)
 
@@ -435,7 +425,7 @@ def element_of(function: Function, call: Node) -> Element | None:
     macro = function.parsed.constants.macros.get(name)
     if macro is None or macro.parameters is None or len(macro.parameters) != len(arguments):
         return None
-    places = remembered(function.parsed, ("element", name), lambda: _places(macro.body, macro.parameters or ()))
+    places = tree.remembered(function.parsed, ("element", name), lambda: _places(macro.body, macro.parameters or ()))
     if places is None:
         return None
     array, row, column = places
@@ -445,22 +435,22 @@ def element_of(function: Function, call: Node) -> Element | None:
     )
 
 
-def _indexed(parsed: ParsedFile, name: str) -> Mapping[int, bool]:
+def _indexed(parsed: tree.ParsedFile, name: str) -> Mapping[int, bool]:
     """By place of a parameter of a macro or a function: whether it stands in an index there."""
 
     def made() -> dict[int, bool]:
         macro, item = parsed.constants.macros.get(name), parsed.functions.get(name)
         if macro is not None and macro.parameters is not None:
-            words = {word for index in _INDEX.findall(macro.body) for word in WORD.findall(index)}
+            words = {word for index in _INDEX.findall(macro.body) for word in tree.WORD.findall(index)}
             return {place: parameter in words for place, parameter in enumerate(macro.parameters)}
         if item is None or item.node.child_by_field_name("body") is None:
             return {}
         inner = Function(parsed, item, is_kernel=False)
         words = {word for access in inner.accesses for word in access.words}
-        names = [declared_name(inner) for inner, _type in parameter_nodes(item)]
+        names = [tree.declared_name(inner) for inner, _type in parameter_nodes(item)]
         return {place: name in words for place, name in enumerate(names)}
 
-    return remembered(parsed, ("indexed", name), made)
+    return tree.remembered(parsed, ("indexed", name), made)
 
 
 def _places(body: str, parameters: tuple[str, ...]) -> tuple[str, str, str] | None:
@@ -469,7 +459,7 @@ def _places(body: str, parameters: tuple[str, ...]) -> tuple[str, str, str] | No
     plain = _BRACKETED.sub(r"\1", body)
     text = f"void f() {{ {plain}; }}"
     parsed = parse(SourceText(Path("macro.cu"), text, "utf-8"))
-    subscripts = [n for n in descendants(parsed.root) if n.type == "subscript_expression"]
+    subscripts = [n for n in tree.descendants(parsed.root) if n.type == "subscript_expression"]
     if not subscripts:
         return None
     base, indices = subscripts[0].child_by_field_name("argument"), subscripts[0].child_by_field_name("indices")

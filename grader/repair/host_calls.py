@@ -10,25 +10,9 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
+from grader.repair import host_arguments
 from grader.repair.blocks import cap_changes, instances, launch_call_changes, loop_changes
 from grader.repair.function import Change, Function, host_functions, parameter_nodes
-from grader.repair.host_arguments import (
-    ALLOCATES,
-    COPIES,
-    FREES,
-    MAX_NAMES,
-    SETS,
-    Call,
-    Host,
-    direction_changes,
-    end_changes,
-    names_in_text,
-    other_ends,
-    pitch_changes,
-    side_of,
-    size_changes,
-    statement_of,
-)
 from grader.repair.launches import field_changes
 from grader.repair.nodes import (
     ancestors,
@@ -58,7 +42,7 @@ _LEADING = re.compile(r"^(?:d|h|dev|device|host|g|gpu|cpu|c|const)_?(?=[A-Z_a-z]
 
 
 def host_changes(
-    host: Host,
+    host: host_arguments.Host,
     arrays: Collection[str],
     unfilled: Collection[str],
     kernels: Collection[str],
@@ -70,12 +54,12 @@ def host_changes(
     kernels: those that are launched nowhere.  numbers: that a template is to be launched with.
     """
     for call in host.calls:
-        if call.name in COPIES:
-            yield from end_changes(host, call, arrays)
-            yield from direction_changes(call)
-        yield from size_changes(host, call, arrays)
+        if call.name in host_arguments.COPIES:
+            yield from host_arguments.end_changes(host, call, arrays)
+            yield from host_arguments.direction_changes(call)
+        yield from host_arguments.size_changes(host, call, arrays)
         yield from _places(host, call)
-    yield from pitch_changes(host)
+    yield from host_arguments.pitch_changes(host)
     for name in sorted(unfilled):
         yield from _missing(host, name)
     for launch in host.launches:
@@ -147,7 +131,7 @@ def _stream_of(function: Function, node: Node) -> Node | None:
     return arguments[place] if 0 <= place < len(arguments) else None
 
 
-def waits(host: Host, line: int, launched: int = 0) -> Iterator[Change]:
+def waits(host: host_arguments.Host, line: int, launched: int = 0) -> Iterator[Change]:
     """That the host waits for the device before it does what stands in a line, and before the loops around that.
 
     launched: where it is launched what has to have ended; what is done in another function is called behind that.
@@ -189,7 +173,7 @@ def _clock_before(function: Function, node: Node, launched: int) -> Node | None:
 # -- the order -------------------------------------------------------------------------
 
 
-def _places(host: Host, call: Call) -> Iterator[Change]:
+def _places(host: host_arguments.Host, call: host_arguments.Call) -> Iterator[Change]:
     """The call moved before a launch that precedes it, behind one that follows it, or removed."""
     function, block = call.function, call.statement.parent
     own = function.text(call.statement)
@@ -197,21 +181,21 @@ def _places(host: Host, call: Call) -> Iterator[Change]:
         statement
         for launch in host.launches
         if launch.function.item == function.item
-        and (statement := statement_of(function, launch.grid)) is not None
+        and (statement := host_arguments.statement_of(function, launch.grid)) is not None
         and statement.start_byte != call.statement.start_byte
     ]
     before = [s for s in launches if s.start_byte < call.statement.start_byte]
     after = [s for s in launches if s.start_byte > call.statement.start_byte]
     away = function.removed(call.statement)
     is_alone = block is not None and block.type == "compound_statement"
-    if not is_alone or call.statement.type == "declaration" or call.name in ALLOCATES:
+    if not is_alone or call.statement.type == "declaration" or call.name in host_arguments.ALLOCATES:
         return
-    if call.name in FREES:
+    if call.name in host_arguments.FREES:
         last = _last(block)
         if last is not None and last.start_byte > call.statement.start_byte:
             yield _later(call, last, 0.9)
         whole = function.body
-        used = [n for n in whole.named_children if names_in_text(call.text(0)) & host.parsed.words(n)]
+        used = [n for n in whole.named_children if host_arguments.names_in_text(call.text(0)) & host.parsed.words(n)]
         if block != whole and used and used[-1].start_byte < call.statement.start_byte:
             # In a loop it is freed more than once.
             yield _later(call, used[-1], 0.8)
@@ -229,7 +213,9 @@ def _places(host: Host, call: Call) -> Iterator[Change]:
         for n in (block.named_children if block is not None else ())
         if last_launch <= n.start_byte < call.statement.start_byte
     ]
-    use = next((n for n in uses if is_statement(n) and names_in_text(call.text(0)) & host.parsed.words(n)), None)
+    use = next(
+        (n for n in uses if is_statement(n) and host_arguments.names_in_text(call.text(0)) & host.parsed.words(n)), None
+    )
     if is_back and before and use is not None:
         # What is looked at between the launch and the copy wants that copy first.
         edit = function.inserted(use.start_byte, f"{own}\n{function.indent(use)}")
@@ -237,7 +223,7 @@ def _places(host: Host, call: Call) -> Iterator[Change]:
     for near, statement in enumerate(after if is_back else ()):
         if near < 2:
             yield _later(call, statement, 1.0 + 0.3 * near)
-    if call.name in SETS:
+    if call.name in host_arguments.SETS:
         yield Change("host", call.line, (away,), 1.5, "order", "extra")
 
 
@@ -246,7 +232,7 @@ def _last(block: Node | None) -> Node | None:
     return next((n for n in reversed(statements) if n.type != "return_statement"), None)
 
 
-def _later(call: Call, statement: Node, cost: float) -> Change:
+def _later(call: host_arguments.Call, statement: Node, cost: float) -> Change:
     """The call moved behind a statement that follows it."""
     function = call.function
     place = function.inserted(statement.end_byte, f"\n{function.indent(statement)}{function.text(call.statement)}")
@@ -254,19 +240,21 @@ def _later(call: Call, statement: Node, cost: float) -> Change:
     return Change("host", call.line, edits, cost, "order", "later", int(statement.end_point.row) + 1)
 
 
-def _missing(host: Host, name: str) -> Iterator[Change]:
+def _missing(host: host_arguments.Host, name: str) -> Iterator[Change]:
     plain = _LEADING.sub("", name).lower()
     symbol = re.search(rf"\b__(?:constant|device)__\s+(?:[\w:]+\s+)*{re.escape(name)}\s*(\[)?", host.parsed.source.text)
     if symbol is not None:
         yield from _missing_symbol(host, name, plain, bool(symbol[1]))
         return
     for call in host.calls:
-        if call.name not in ("cudaMemcpy", "cudaMemcpyAsync") or side_of(call, 0) != "device":
+        if call.name not in ("cudaMemcpy", "cudaMemcpyAsync") or host_arguments.side_of(call, 0) != "device":
             continue
         function = call.function
-        if name not in {n for c in host.calls if c.name in ALLOCATES for n in names_in_text(c.text(0))}:
+        if name not in {
+            n for c in host.calls if c.name in host_arguments.ALLOCATES for n in host_arguments.names_in_text(c.text(0))
+        }:
             continue
-        sources = other_ends(host, call, 1)
+        sources = host_arguments.other_ends(host, call, 1)
         sources.sort(key=lambda text: _LEADING.sub("", text.partition(".")[0]).lower() != plain)
         for number, source in enumerate(sources):
             text = function.text(call.statement)
@@ -280,13 +268,13 @@ def _missing(host: Host, name: str) -> Iterator[Change]:
             yield Change("host", call.line, (edit,), 1.0 + 0.3 * number, "missing", "missing")
 
 
-def _missing_symbol(host: Host, name: str, plain: str, is_array: bool) -> Iterator[Change]:
+def _missing_symbol(host: host_arguments.Host, name: str, plain: str, is_array: bool) -> Iterator[Change]:
     for launch in host.launches[:1]:
         function = launch.function
-        statement = statement_of(function, launch.grid)
+        statement = host_arguments.statement_of(function, launch.grid)
         declared = _declared_before(function, launch.grid)
         declared.sort(key=lambda text: _LEADING.sub("", text).lower() != plain)
-        for number, source in enumerate(declared[:MAX_NAMES]):
+        for number, source in enumerate(declared[: host_arguments.MAX_NAMES]):
             if statement is None:
                 continue
             sign = "" if is_array else "&"
@@ -317,17 +305,17 @@ MAX_SIZES = 3
 _OF_ONE_NAME = re.compile(r"\s*!?\s*(?P<name>[A-Za-z_]\w*)(?:\s*[=!]=\s*(?:0|false|true|NULL|nullptr))?\s*")
 
 
-def lifetime_changes(host: Host) -> Iterator[Change]:
+def lifetime_changes(host: host_arguments.Host) -> Iterator[Change]:
     """Yield changes of what is freed, and of what is done in the first call alone."""
     for call in host.calls:
-        if call.name in FREES:
+        if call.name in host_arguments.FREES:
             yield from _freed(call)
     for function in host_functions(host.parsed):
         yield from _once(host.parsed, function)
     yield from _reset(host)
 
 
-def _reset(host: Host) -> Iterator[Change]:
+def _reset(host: host_arguments.Host) -> Iterator[Change]:
     """A number that lives on in a `__device__` variable and that a kernel counts up: set back before the launch."""
     for item in host.parsed.items:
         if item.kind != "variable" or not item.active or not {"__device__"} <= set(qualifiers_of(item.node)):
@@ -342,7 +330,7 @@ def _reset(host: Host) -> Iterator[Change]:
             first = host.parsed.text(value) if value is not None else "0"
             for launch in host.launches:
                 kernel = host.parsed.functions.get(launch.callee)
-                statement = statement_of(launch.function, launch.grid)
+                statement = host_arguments.statement_of(launch.function, launch.grid)
                 if statement is None or kernel is None or name not in mentioned(host.parsed, kernel):
                     continue
                 own, indent = f"{name}_at_first", launch.function.indent(statement)
@@ -353,7 +341,7 @@ def _reset(host: Host) -> Iterator[Change]:
                 yield Change("host", launch.function.line(statement), (edit,), 0.4, "reset", "reset", made)
 
 
-def initial_changes(host: Host, arrays: Collection[str]) -> Iterator[Change]:
+def initial_changes(host: host_arguments.Host, arrays: Collection[str]) -> Iterator[Change]:
     """What an array holds before the first launch that is handed it: zeros, or the first element of another array,
     which no maximum or minimum leaves wrong.
 
@@ -362,14 +350,16 @@ def initial_changes(host: Host, arrays: Collection[str]) -> Iterator[Change]:
     initialised: set[tuple[int, str]] = set()
     for launch in host.launches:
         function, variables = launch.function, launch.function.known_at(launch.grid)
-        statement = statement_of(function, launch.grid)
+        statement = host_arguments.statement_of(function, launch.grid)
         arguments = [(place, function.text(node)) for place, node in enumerate(launch.arguments)]
         pointers = [(place, text) for place, text in arguments if text in variables and variables[text].role == "array"]
         for _place, name in pointers:
             if statement is None or (function.item.start, name) in initialised or name in _read_only(function):
                 continue
             initialised.add((function.item.start, name))
-            allocated = [c.text(1) for c in host.calls if c.name in ALLOCATES and c.text(0).endswith(f"&{name}")]
+            allocated = [
+                c.text(1) for c in host.calls if c.name in host_arguments.ALLOCATES and c.text(0).endswith(f"&{name}")
+            ]
             numbers = [v.name for v in variables.values() if v.role == "size" and v.start == function.body.start_byte]
             sizes = [*allocated, f"sizeof(*{name})", *(f"{number} * sizeof(*{name})" for number in numbers)]
             plain = variables[name].type.split()[-1:]
@@ -392,7 +382,7 @@ def _read_only(function: Function) -> set[str]:
     return {declared_name(n) for n, o in of_names if o is not None and "const" in function.text(o).partition("*")[0]}
 
 
-def _freed(call: Call) -> Iterator[Change]:
+def _freed(call: host_arguments.Call) -> Iterator[Change]:
     """Of two swapped pointers, free the one that is not the caller's."""
     function, own = call.function, call.text(0)
     parameters = {declared_name(inner) for inner, _type in parameter_nodes(function.item) if inner.type != "identifier"}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from grader.files import data_root
 from grader.i18n import _, ngettext
+from grader.report import tables
 from grader.report.bank_map import warp_steps
 from grader.report.charts import bank_maps, sector_chart, sweep_charts, wavefront_chart
 from grader.report.conclusions import conclusions, sweep_conclusions, sweep_notes, sweeps_intro
@@ -20,15 +21,6 @@ from grader.report.job import ReportJob
 from grader.report.listing import listings
 from grader.report.predicted import predicted_times
 from grader.report.summary import GroupRow, summary
-from grader.report.tables import (
-    counter_table,
-    host_memory_table,
-    kernel_rows,
-    reproduce,
-    resource_table,
-    time_table,
-    witness_tables,
-)
 from grader.report.text import visible
 from grader.report.views import FigureView, Page, Picture, SweepSection, TitleView, WrongPicture
 from grader.report.wrong_map import wrong_maps
@@ -79,18 +71,18 @@ def document(job: ReportJob) -> Page:
         "title_page": title_page(job),
         "aim": job.aim,
         "task_html": markdown(job.task),
-        "kernels": kernel_rows(job),
-        "counters": counter_table(job),
-        "timing": time_table(job),
+        "kernels": tables.kernel_rows(job),
+        "counters": tables.counter_table(job),
+        "timing": tables.time_table(job),
         "predicted": predicted_times(job),
-        "host_memory": host_memory_table(job),
-        "resources": resource_table(job),
-        "witnesses": witness_tables(job),
+        "host_memory": tables.host_memory_table(job),
+        "resources": tables.resource_table(job),
+        "witnesses": tables.witness_tables(job),
         "sweeps_intro": sweeps_intro(job),
         "conclusions": [*conclusions(job), *sweep_conclusions(job)],
         "steps": warp_steps(job),
         "listings": listings(job),
-        "reproduce": reproduce(job),
+        "reproduce": tables.reproduce(job),
     }
 
 

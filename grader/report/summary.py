@@ -12,29 +12,17 @@ from dataclasses import dataclass
 from grader.i18n import _
 from grader.measured import PredictedTime
 from grader.message import sentences_of
+from grader.report import views
 from grader.report.job import ReportJob, decided, decision_lines, size_text, variant_columns, where
 from grader.report.predicted import beside, faster_views, of_variants, predicted_table
 from grader.report.text import Numbers, Status, check_status, result_status, visible, visible_line
-from grader.report.views import (
-    CellView,
-    FaultView,
-    InapplicableRow,
-    MatrixRow,
-    PredictedTable,
-    RemarkRow,
-    ScoreView,
-    StatusView,
-    Summary,
-    VariantView,
-    WaitingRow,
-)
 from grader.result import Check, Decisions, Result, is_unjudged, judged_points
 from grader.words import check_title, fault_title
 
 FAULT_STATUSES = ("fail", "borderline", "error")
 
 
-def summary(job: ReportJob) -> Summary:
+def summary(job: ReportJob) -> views.Summary:
     """Mark, table of checks against variants, and what to mend: all that a terminal shows."""
     result = job.result
     numbers = Numbers(job.language)
@@ -62,7 +50,7 @@ def summary(job: ReportJob) -> Summary:
     }
 
 
-def _predicted(job: ReportJob, numbers: Numbers) -> PredictedTable | None:
+def _predicted(job: ReportJob, numbers: Numbers) -> views.PredictedTable | None:
     times = of_variants(job.result.variants)
     if not times:
         return None
@@ -132,12 +120,12 @@ def _unjudged_line(reason: Unjudged, numbers: Numbers) -> str:
     )
 
 
-def status_view(status: Status) -> StatusView:
+def status_view(status: Status) -> views.StatusView:
     """A status as views hold it."""
     return {"key": status.key, "symbol": status.symbol, "word": status.word}
 
 
-def score(earned: float, possible: float, pending: float, numbers: Numbers) -> ScoreView:
+def score(earned: float, possible: float, pending: float, numbers: Numbers) -> views.ScoreView:
     """Points as text, and as shares of the possible ones in per cent (for a bar)."""
     whole = possible or 1.0
     return {
@@ -152,17 +140,17 @@ def score(earned: float, possible: float, pending: float, numbers: Numbers) -> S
     }
 
 
-def totals(checks: list[Check], numbers: Numbers) -> ScoreView:
+def totals(checks: list[Check], numbers: Numbers) -> views.ScoreView:
     """The points of some checks together."""
     return score(
         sum(c.earned for c in checks), sum(c.possible for c in checks), sum(c.pending for c in checks), numbers
     )
 
 
-def matrix(checks: list[Check], variants: list[str], numbers: Numbers) -> list[MatrixRow]:
+def matrix(checks: list[Check], variants: list[str], numbers: Numbers) -> list[views.MatrixRow]:
     """A row per check in order of appearance: its title, and a cell per variant (None where it has no such check)."""
     by_place = {(c.check, c.variant): c for c in checks}
-    rows: list[MatrixRow] = []
+    rows: list[views.MatrixRow] = []
     for check in dict.fromkeys(c.check for c in checks):
         row_checks = [by_place.get((check, variant)) for variant in variants]
         cells = [cell(c, numbers) if c else None for c in row_checks]
@@ -170,7 +158,7 @@ def matrix(checks: list[Check], variants: list[str], numbers: Numbers) -> list[M
     return rows
 
 
-def cell(check: Check, numbers: Numbers) -> CellView:
+def cell(check: Check, numbers: Numbers) -> views.CellView:
     """A check's status, its points ("15", "5 / 15", or what is pending), and its message."""
     status = check_status(check.status, check.skip_reason, is_partly="elsewhere" in check.data)
     short = "" if not check.possible else numbers.points(check.earned)
@@ -196,7 +184,7 @@ def cell(check: Check, numbers: Numbers) -> CellView:
     }
 
 
-def faults(job: ReportJob, numbers: Numbers) -> list[FaultView]:
+def faults(job: ReportJob, numbers: Numbers) -> list[views.FaultView]:
     """What to mend: what a run of the program showed of its host code and launches, then dearest first.
 
     One and the same fault of several variants is one entry naming all of them, and what follows from a fault, as far as
@@ -208,9 +196,9 @@ def faults(job: ReportJob, numbers: Numbers) -> list[FaultView]:
     result = job.result
     columns = {c["name"]: c for c in variant_columns(job)}
     lines = {s.file: s.text.split("\n") for s in result.sources}
-    entries: list[FaultView] = []
-    members: list[tuple[FaultView, Check]] = []
-    behind: list[tuple[FaultView, Check]] = []
+    entries: list[views.FaultView] = []
+    members: list[tuple[views.FaultView, Check]] = []
+    behind: list[tuple[views.FaultView, Check]] = []
     for check in result.checks:
         if check.status not in FAULT_STATUSES:
             continue
@@ -291,7 +279,7 @@ def faults(job: ReportJob, numbers: Numbers) -> list[FaultView]:
     return entries
 
 
-def _cause_of(check: Check, members: Sequence[tuple[FaultView, Check]]) -> FaultView | None:
+def _cause_of(check: Check, members: Sequence[tuple[views.FaultView, Check]]) -> views.FaultView | None:
     """Return the fault that a check of the same variant found, and from which this one follows as its data say.
 
     None where it is known what mends this one, by itself or in part.
@@ -326,7 +314,7 @@ def _each_once(checks: Sequence[Check]) -> list[str]:
 
 
 def _same_fault(
-    entry: FaultView, check: Check, key: tuple[str, str, str], place: tuple[str | None, int | None]
+    entry: views.FaultView, check: Check, key: tuple[str, str, str], place: tuple[str | None, int | None]
 ) -> bool:
     """Whether a check repeats `entry`: in the same words, of the same place or with the same advice."""
     return entry["key"] == key and (place in entry["places"] or (check.repair is None and entry["hint"] == check.hint))
@@ -357,7 +345,7 @@ def code_at(lines: dict[str, list[str]], file: str | None, line: int | None) -> 
     return text if len(text) <= 160 else text[:159] + "…"
 
 
-def waiting(result: Result, numbers: Numbers) -> list[WaitingRow]:
+def waiting(result: Result, numbers: Numbers) -> list[views.WaitingRow]:
     """Why points were not measured: each reason once, with the points that wait for it.
 
     What waits for a fault to be mended is told with that fault, what leaves a result without a verdict at its head.
@@ -372,7 +360,7 @@ def waiting(result: Result, numbers: Numbers) -> list[WaitingRow]:
     return [{"reason": reason, "points": numbers.points(points)} for reason, points in reasons.items()]
 
 
-def inapplicable(checks: list[Check]) -> list[InapplicableRow]:
+def inapplicable(checks: list[Check]) -> list[views.InapplicableRow]:
     """Why checks are no part of the mark, each reason once: else nobody knows why the points are no hundred."""
     reasons: dict[tuple[str, str], None] = {}
     for check in checks:
@@ -381,9 +369,9 @@ def inapplicable(checks: list[Check]) -> list[InapplicableRow]:
     return [{"check": check_title(check), "reason": reason} for check, reason in reasons]
 
 
-def remarks(result: Result, columns: list[VariantView]) -> list[RemarkRow]:
+def remarks(result: Result, columns: list[views.VariantView]) -> list[views.RemarkRow]:
     """Remarks that cost nothing: on the whole submission, then on its variants; a remark made twice is one entry."""
-    rows: dict[str, list[VariantView]] = {text: [] for text in result.remarks}
+    rows: dict[str, list[views.VariantView]] = {text: [] for text in result.remarks}
     for column in columns:
         variant = result.variants.get(column["name"])
         for text in variant.remarks if variant else []:

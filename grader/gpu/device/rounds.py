@@ -19,20 +19,9 @@ from typing import Any
 from grader import driver
 from grader.devices import FLOAT_SENTINEL_BYTE, GUARD_BYTE, sentinel_byte
 from grader.driver import DriverError, uuid_text
+from grader.gpu import messages
 from grader.gpu.device.launch import Device, Graph, Graphs, LaunchFailed, Modules, ready_for_launch
 from grader.gpu.device.memory import Counts, Elements, Values, aligned
-from grader.gpu.messages import (
-    PROGRESS_BYTES,
-    Array,
-    KernelFacts,
-    Launch,
-    Prepare,
-    Prepared,
-    Problem,
-    Ready,
-    RoundDone,
-    Target,
-)
 
 COPY_BYTES = 512 << 20
 FMA_BLOCKS_PER_SM = 8
@@ -75,7 +64,7 @@ def _nvml_handle(device: Device) -> Any:
     return _nvml["handle"]
 
 
-def warm_up(device: Device, ready: Ready, busy_ms: float) -> tuple[float, float]:
+def warm_up(device: Device, ready: messages.Ready, busy_ms: float) -> tuple[float, float]:
     """Copy and multiply in turns until the device was busy for `busy_ms`.
 
     Returns
@@ -133,7 +122,7 @@ _INPUTS, _GUARDS, _WRONG, _UNWRITTEN, _ZEROS = range(5)
 class Layout:
     """Where the arrays of one launch lie within its `stride` bytes, sorted by name."""
 
-    arrays: tuple[Array, ...]
+    arrays: tuple[messages.Array, ...]
     offsets: Mapping[str, int]
     stride: int
 
@@ -153,9 +142,9 @@ class Layout:
         return tuple((a.name, a.dtype, a.count, a.is_output) for a in self.arrays)
 
 
-def layout_of(launch: Launch) -> Layout:
+def layout_of(launch: messages.Launch) -> Layout:
     """The layout of a launch's arrays, with a gap before, between and after them."""
-    arrays = tuple(sorted((a for a in launch.arguments if isinstance(a, Array)), key=lambda a: a.name))
+    arrays = tuple(sorted((a for a in launch.arguments if isinstance(a, messages.Array)), key=lambda a: a.name))
     offsets, position = {}, GUARD_GAP_BYTES
     for array in arrays:
         offsets[array.name] = position
@@ -167,10 +156,10 @@ def layout_of(launch: Launch) -> Layout:
 class _Prepared:
     """A target with everything that its samples need."""
 
-    target: Target
+    target: messages.Target
     function: Any
     layout: Layout
-    facts: KernelFacts
+    facts: messages.KernelFacts
     batch: int = 1
     sample: Graph | None = None
     check: Graph | None = None
@@ -185,7 +174,7 @@ class Rounds:
     DriverError : memory ran out, or something else failed.
     """
 
-    def __init__(self, device: Device, modules: Modules, order: Prepare, memory: Any) -> None:
+    def __init__(self, device: Device, modules: Modules, order: messages.Prepare, memory: Any) -> None:
         self._device = device
         self._order = order
         self._shared = memory
@@ -215,17 +204,19 @@ class Rounds:
             with suppress(DriverError):
                 driver.call("cuMemFree", address)
 
-    def round(self, names: list[str], key: int) -> RoundDone:
+    def round(self, names: list[str], key: int) -> messages.RoundDone:
         """Time each of `names` once, in this order."""
         times: dict[str, float] = {}
-        problems: list[Problem] = []
+        problems: list[messages.Problem] = []
         for position, name in enumerate(names):
             times[name], sample_problems = self._sample(self._targets[name], key + position)
             problems += sample_problems
-        return RoundDone(times_us=times, problems=problems, sm_mhz=self._clock(), reasons=clock_reasons(self._device))
+        return messages.RoundDone(
+            times_us=times, problems=problems, sm_mhz=self._clock(), reasons=clock_reasons(self._device)
+        )
 
-    def _prepare(self) -> Prepared:
-        problems: list[Problem] = []
+    def _prepare(self) -> messages.Prepared:
+        problems: list[messages.Problem] = []
         estimates = {}
         for prepared in self._targets.values():
             self._build(prepared)
@@ -247,7 +238,7 @@ class Rounds:
                 self._build(prepared)
                 _time, sample_problems = self._sample(prepared, _WARM_LAUNCHES)
                 problems += sample_problems
-        return Prepared(
+        return messages.Prepared(
             batch={name: r.batch for name, r in self._targets.items()},
             estimate_us=estimates,
             empty_us=self._empty_us - self._nothing_us,
@@ -255,7 +246,7 @@ class Rounds:
             problems=problems,
         )
 
-    def _sample(self, prepared: _Prepared, key: int) -> tuple[float, list[Problem]]:
+    def _sample(self, prepared: _Prepared, key: int) -> tuple[float, list[messages.Problem]]:
         """Return the time of one launch, µs, and what was wrong with the results."""
         helpers, layout, sets = self._device.helpers, prepared.layout, prepared.batch
         signature = (layout.signature, sets)
@@ -284,9 +275,11 @@ class Rounds:
 
     def _mark(self, name: str) -> None:
         """Note the kernel at work: if it never ends, nobody here will be able to say which it was."""
-        self._shared[:PROGRESS_BYTES] = name.encode()[:PROGRESS_BYTES].ljust(PROGRESS_BYTES, b"\0")
+        self._shared[: messages.PROGRESS_BYTES] = name.encode()[: messages.PROGRESS_BYTES].ljust(
+            messages.PROGRESS_BYTES, b"\0"
+        )
 
-    def _check(self, prepared: _Prepared, key: int) -> list[Problem]:
+    def _check(self, prepared: _Prepared, key: int) -> list[messages.Problem]:
         """Have the checking kernel compute what is expected, compare, and wipe it."""
         helpers, layout, sets, counters = self._device.helpers, prepared.layout, prepared.batch, self._device.counters
         counters.clear()
@@ -320,15 +313,15 @@ class Rounds:
         problems = []
         if counts[_INPUTS]:
             # What is expected was made from inputs that are no longer the ones given.
-            problems.append(Problem(name, "input_changed", counts[_INPUTS], total))
+            problems.append(messages.Problem(name, "input_changed", counts[_INPUTS], total))
         elif counts[_WRONG]:
             kind = "unwritten" if counts[_UNWRITTEN] == counts[_WRONG] else "wrong"
-            problems.append(Problem(name, kind, counts[_WRONG], total))
+            problems.append(messages.Problem(name, kind, counts[_WRONG], total))
         elif 2 * counts[_ZEROS] > total:
             # Within a tolerance that is wide for these values, yet no answer.
-            problems.append(Problem(name, "wrong", counts[_ZEROS], total))
+            problems.append(messages.Problem(name, "wrong", counts[_ZEROS], total))
         if counts[_GUARDS]:
-            problems.append(Problem(name, "guard", counts[_GUARDS], total))
+            problems.append(messages.Problem(name, "guard", counts[_GUARDS], total))
             self._filled = None
         return problems
 
@@ -389,7 +382,7 @@ class Rounds:
             a.width
             for s in self._order.targets
             for a in s.launch.arguments
-            if isinstance(a, Array) and f"{a.name}:{a.dtype}" == key
+            if isinstance(a, messages.Array) and f"{a.name}:{a.dtype}" == key
         )
         address = self._allocate(count * width)
         copy_in(address, memory, count * width, offset)

@@ -24,33 +24,11 @@ from typing import Any
 
 from grader import driver
 from grader.driver import DriverError, uuid_text
+from grader.gpu import messages
 from grader.gpu.device import launch
 from grader.gpu.device.launch import Device, LaunchFailed, Modules, measure
 from grader.gpu.device.memory import Arena, Counters, Helpers, HostBuffers
 from grader.gpu.device.rounds import Rounds
-from grader.gpu.messages import (
-    HELPERS,
-    HELPERS_MODULE,
-    SCRIPT_NAME,
-    Failed,
-    HostCopies,
-    HostCopiesDone,
-    LaunchOnce,
-    Load,
-    Loaded,
-    Message,
-    NoDevice,
-    Prepare,
-    Ready,
-    Release,
-    Released,
-    Request,
-    Round,
-    WarmedUp,
-    WarmUp,
-    read_script,
-    requests_on,
-)
 from grader.processes.channel import Channel, PeerGone
 
 PRINTF_FIFO_BYTES = 64 * 1024
@@ -67,7 +45,7 @@ def main(arguments: list[str]) -> None:
     """`arguments`: the descriptors of the channel, and of the lock files of which one is held to open the device."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    channel = requests_on(socket.socket(fileno=int(arguments[0])))
+    channel = messages.requests_on(socket.socket(fileno=int(arguments[0])))
     # What kernels print comes here, not where results go.
     printed = os.memfd_create("printed", os.MFD_CLOEXEC)
     os.dup2(printed, 1)
@@ -80,7 +58,7 @@ def main(arguments: list[str]) -> None:
             handle = _open()
         ready = _described(handle)
     except (DriverError, ImportError, RuntimeError, OSError) as error:
-        channel.send(NoDevice(reason=(str(error).strip().splitlines() or [""])[0][:300]))
+        channel.send(messages.NoDevice(reason=(str(error).strip().splitlines() or [""])[0][:300]))
         return
     with contextlib.suppress(PeerGone):
         channel.send(ready)
@@ -126,10 +104,10 @@ def _open() -> Any:
     return handle
 
 
-def _described(handle: Any) -> Ready:
+def _described(handle: Any) -> messages.Ready:
     major = driver.attribute(handle, "COMPUTE_CAPABILITY_MAJOR")
     minor = driver.attribute(handle, "COMPUTE_CAPABILITY_MINOR")
-    return Ready(
+    return messages.Ready(
         name=driver.call("cuDeviceGetName", 128, handle).split(b"\0")[0].decode(errors="replace"),
         uuid=uuid_text(driver.call("cuDeviceGetUuid", handle).bytes),
         architecture=f"sm_{major}{minor}",
@@ -142,7 +120,7 @@ def _described(handle: Any) -> Ready:
     )
 
 
-def _device(handle: Any, ready: Ready, printed: int) -> Device:
+def _device(handle: Any, ready: messages.Ready, printed: int) -> Device:
     stream = driver.call("cuStreamCreate", 1)
     return Device(
         handle, stream, Helpers({}, stream, ready.multiprocessors), Counters(COUNTERS, stream), Arena(), printed
@@ -150,8 +128,8 @@ def _device(handle: Any, ready: Ready, printed: int) -> Device:
 
 
 def _load_helpers(device: Device, modules: Modules, code: bytes) -> None:
-    modules.load(HELPERS_MODULE, code)
-    device.helpers.functions |= {name: modules.function(HELPERS_MODULE, name) for name in HELPERS}
+    modules.load(messages.HELPERS_MODULE, code)
+    device.helpers.functions |= {name: modules.function(messages.HELPERS_MODULE, name) for name in messages.HELPERS}
 
 
 def open_device(modules: Modules, helpers: bytes) -> Device:
@@ -165,7 +143,7 @@ def open_device(modules: Modules, helpers: bytes) -> Device:
 class Worker:
     """Requests to replies."""
 
-    def __init__(self, handle: Any, ready: Ready, printed: int) -> None:
+    def __init__(self, handle: Any, ready: messages.Ready, printed: int) -> None:
         self._ready = ready
         self._modules = Modules()
         self._rounds: Rounds | None = None
@@ -173,65 +151,65 @@ class Worker:
         self._device = _device(handle, ready, printed)
         self._host = HostBuffers()
 
-    def serve(self, channel: Channel[Request]) -> None:
+    def serve(self, channel: Channel[messages.Request]) -> None:
         """Answer until the other side is gone, or a sticky error makes this process useless."""
         while True:
             request = channel.receive()
             reply = self.answer(request, channel.take_descriptors())
             channel.send(reply)
-            if isinstance(reply, Failed) and reply.sticky:
+            if isinstance(reply, messages.Failed) and reply.sticky:
                 return
 
-    def answer(self, request: Request, descriptors: list[int]) -> Message:
+    def answer(self, request: messages.Request, descriptors: list[int]) -> messages.Message:
         """The reply to one request, with the memory file that came with it."""
         try:
-            if isinstance(request, Round):
+            if isinstance(request, messages.Round):
                 assert self._rounds is not None
                 return self._rounds.round(request.order, request.key)
-            if isinstance(request, Load):
+            if isinstance(request, messages.Load):
                 return self._load(request)
-            if not isinstance(request, HostCopies):
+            if not isinstance(request, messages.HostCopies):
                 self._host.close()
-            if isinstance(request, Release):
+            if isinstance(request, messages.Release):
                 self._device.arena.close()
-                return Released()
-            if isinstance(request, WarmUp):
+                return messages.Released()
+            if isinstance(request, messages.WarmUp):
                 return self._warm_up(request.busy_ms)
             self._mapping.use(descriptors)
-            if isinstance(request, LaunchOnce):
+            if isinstance(request, messages.LaunchOnce):
                 return launch.run(self._device, self._modules, request.launch, self._mapping.view)
             self._close_rounds()
-            if isinstance(request, Prepare):
+            if isinstance(request, messages.Prepare):
                 self._rounds = Rounds(self._device, self._modules, request, self._mapping.view)
                 return self._rounds.prepared
             rows = measure(self._device, self._modules, request, self._mapping.view, self._host)
-            return HostCopiesDone(rows=rows)
+            return messages.HostCopiesDone(rows=rows)
         except LaunchFailed as failure:
             error = failure.error
-            return Failed(error.code, error.name, failure.during, error.sticky, failure.kernel)
+            return messages.Failed(error.code, error.name, failure.during, error.sticky, failure.kernel)
         except DriverError as error:
-            during = "load" if isinstance(request, Load) else "kernel" if error.sticky else "grader"
-            return Failed(error.code, error.name, during, error.sticky)
+            during = "load" if isinstance(request, messages.Load) else "kernel" if error.sticky else "grader"
+            return messages.Failed(error.code, error.name, during, error.sticky)
 
-    def _load(self, request: Load) -> Loaded:
+    def _load(self, request: messages.Load) -> messages.Loaded:
         self._close_rounds()
-        if request.module == HELPERS_MODULE:
+        if request.module == messages.HELPERS_MODULE:
             _load_helpers(self._device, self._modules, request.cubin)
         else:
             self._modules.load(request.module, request.cubin)
-        return Loaded()
+        return messages.Loaded()
 
     def _close_rounds(self) -> None:
         if self._rounds is not None:
             self._rounds.close()
             self._rounds = None
 
-    def _warm_up(self, busy_ms: float) -> WarmedUp:
+    def _warm_up(self, busy_ms: float) -> messages.WarmedUp:
         from grader.gpu.device.rounds import clock_reasons, sm_mhz, warm_up
 
         copy_gb_s, gflop_s = warm_up(self._device, self._ready, busy_ms)
         clock_reasons(self._device)
-        return WarmedUp(copy_gb_s, gflop_s, sm_mhz(self._device, self._ready.max_sm_mhz))
+        return messages.WarmedUp(copy_gb_s, gflop_s, sm_mhz(self._device, self._ready.max_sm_mhz))
 
 
 class _Mapping:
@@ -253,11 +231,11 @@ class _Mapping:
 
 def replay(folder: Path) -> int:
     """Carry out the launches in a folder, one after another, for a profiler to watch; 1 when one fails."""
-    script = read_script((folder / SCRIPT_NAME).read_bytes())
+    script = messages.read_script((folder / messages.SCRIPT_NAME).read_bytes())
     modules = Modules()
-    device = open_device(modules, script.modules[HELPERS_MODULE])
+    device = open_device(modules, script.modules[messages.HELPERS_MODULE])
     for name, code in script.modules.items():
-        if name != HELPERS_MODULE:
+        if name != messages.HELPERS_MODULE:
             modules.load(name, code)
     for index, asked in enumerate(script.launches):
         memory = bytearray((folder / f"memory.{index}").read_bytes())

@@ -17,22 +17,9 @@ from grader.programs.device import Device, LateEnd
 from grader.programs.device_memory import Allocation
 from grader.programs.moved import ProgramText
 from grader.programs.records import LIBRARY, MAX_STEPS, DeviceCall, ProgramFinding, RunLimits
+from grader.programs.runtime import ordering
 from grader.programs.runtime.devices import STICKY, Model, name_of
 from grader.programs.runtime.devices import CudaError as CudaError
-from grader.programs.runtime.ordering import (
-    NOWHERE,
-    Event,
-    Graphs,
-    Pending,
-    Place,
-    Raised,
-    Stream,
-    StreamAccess,
-    Text,
-    Underway,
-    join,
-    unordered,
-)
 from grader.programs.sandbox.guest import Guest, Meter
 from grader.programs.sandbox.process import Code, Wanted
 from grader.submission.kernels.records import SeenCopy, SeenLaunch
@@ -82,7 +69,7 @@ class Failure:
 
     call: str
     code: int
-    place: Place
+    place: ordering.Place
     noticed: bool
     finding: ProgramFinding | None = None
     launch: SeenLaunch | None = None
@@ -124,9 +111,9 @@ class State:
         self.is_linked = False
         """Device code of all files is one module, in which each may use what another defines."""
         self.host_fuel: Callable[[], int] = lambda: 0
-        self.streams: dict[int, Stream] = {0: Stream(1)}
-        self.events: dict[int, Event] = {}
-        self.graphs = Graphs()
+        self.streams: dict[int, ordering.Stream] = {0: ordering.Stream(1)}
+        self.events: dict[int, ordering.Event] = {}
+        self.graphs = ordering.Graphs()
         self.objects_made = 0
         self.next_handle = 1
         self.host_clock: dict[int, int] = {}
@@ -134,7 +121,7 @@ class State:
         self.fuel_seen = 0
         self.last_error = 0
         self.sticky = 0
-        self.fault: tuple[int, SeenLaunch, Place] | None = None
+        self.fault: tuple[int, SeenLaunch, ordering.Place] | None = None
         self.failures: list[Failure] = []
         self.unread: list[Failure] = []
         self.launches: list[SeenLaunch] = []
@@ -149,14 +136,14 @@ class State:
         self.symbols: dict[int, tuple[int, str, int]] = {}
         self._checked = 0
         self.arrays: dict[int, Any] = {}
-        self.pending: list[Pending] = []
-        self.texts_held: list[Text] = []
+        self.pending: list[ordering.Pending] = []
+        self.texts_held: list[ordering.Text] = []
         """What device code has printed and the host has not waited for."""
-        self.underway: list[Underway] = []
+        self.underway: list[ordering.Underway] = []
         self.unwaited: list[Any] = []
         self.watches = False
         """Whether it is seen when the host touches what the device still writes, `unwaited`."""
-        self.raised: list[Raised] = []
+        self.raised: list[ordering.Raised] = []
         self.launches_at_clock = -1
         self.touched_bytes = 0
         self.resident_bytes = 0
@@ -168,7 +155,7 @@ class State:
         """Launches and copies: which, what it reads, what it writes (nothing where who reads is known)."""
         self.results: dict[int, Any] = {}
         """What launches left in each allocation until somebody read it: see `runtime.silent.unread`."""
-        self.counted: set[tuple[Place, str]] = set()
+        self.counted: set[tuple[ordering.Place, str]] = set()
         """Where an array is made, and the kernel that is handed it: whose size was looked at."""
         self.copied: dict[tuple[int, bool, int], Any] = {}
         """What was copied into each array (True), or out of it after so many launches: see `runtime.silent.sizes`."""
@@ -178,7 +165,7 @@ class State:
         self.texts: dict[tuple[str, int], int] = {}
         self.libraries: dict[int, dict[str, Any]] = {}
         self.seen_launches: dict[tuple[Any, ...], int] = {}
-        self.places: dict[tuple[int, int], Place] = {}
+        self.places: dict[tuple[int, int], ordering.Place] = {}
         """Of calls, by their line and the address of their file's name."""
         self.plans: dict[tuple[Any, ...], Any] = {}
         """Launches that can be made again: see `runtime.launch_plans`."""
@@ -210,7 +197,9 @@ class State:
 
     # -- what is told ------------------------------------------------------------------------
 
-    def tell(self, kind: str, severity: str, message: Message, place: Place = NOWHERE) -> ProgramFinding:
+    def tell(
+        self, kind: str, severity: str, message: Message, place: ordering.Place = ordering.NOWHERE
+    ) -> ProgramFinding:
         """Keep a finding, once for a place."""
         finding = ProgramFinding(kind, severity, message, place.line, place.file)
         key = (kind, place.line, place.file, message.id, str(sorted(message.data.items(), key=str))[:300])
@@ -222,8 +211,8 @@ class State:
     def ask(
         self,
         kind: str,
-        place: Place,
-        queued: tuple[Stream, int] | None = None,
+        place: ordering.Place,
+        queued: tuple[ordering.Stream, int] | None = None,
         name: str = "",
         size: int = 0,
         *,
@@ -259,7 +248,7 @@ class State:
             array.data[:] = data
             array.digest = None
 
-    def fail(self, call: str, code: int, place: Place, finding: ProgramFinding | None = None) -> Failure:
+    def fail(self, call: str, code: int, place: ordering.Place, finding: ProgramFinding | None = None) -> Failure:
         """Record that a call failed, and set the error that the program can ask for."""
         self.last_error = code
         self.plans.clear()
@@ -350,7 +339,7 @@ class State:
         for allocation in self.memory.live.values():
             if is_own_way and allocation.kind in ("device", "managed", "pinned"):
                 message = msg("programs.leak", array=allocation.name, bytes=allocation.size)
-                self.tell("leak", "remark", message, Place(allocation.line, allocation.file))
+                self.tell("leak", "remark", message, ordering.Place(allocation.line, allocation.file))
 
     # -- time and order ----------------------------------------------------------------------
 
@@ -360,16 +349,16 @@ class State:
         self.now_ns = self.gpu.now_ns(self.now_ns + max(0, fuel - self.fuel_seen) // 2 + CALL_NS)
         self.fuel_seen = fuel
 
-    def stream(self, handle: int) -> Stream:
+    def stream(self, handle: int) -> ordering.Stream:
         """Return the stream of a handle; 1 and 2 name the default one.  Raises CudaError 400."""
         stream = self.streams.get(0 if handle in (0, 1, 2) else handle)
         if stream is None:
             raise CudaError(400)
         return stream
 
-    def begin(self, stream: Stream) -> int:
+    def begin(self, stream: ordering.Stream) -> int:
         """Something is queued in a stream: what comes before it is known now.  Its number in the stream."""
-        join(stream.clock, self.host_clock)
+        ordering.join(stream.clock, self.host_clock)
         default = self.streams[0]
         if len(self.streams) == 1:
             stream.clock[stream.number] = stream.clock.get(stream.number, 0) + 1
@@ -380,9 +369,9 @@ class State:
             self.meter.walk(sum(len(other.clock) for other in self.streams.values()))
             for other in self.streams.values():
                 if other.blocking:
-                    join(stream.clock, other.clock)
+                    ordering.join(stream.clock, other.clock)
         elif stream.blocking:
-            join(stream.clock, default.clock)
+            ordering.join(stream.clock, default.clock)
         stream.clock[stream.number] = stream.clock.get(stream.number, 0) + 1
         others = [s for s in self.streams.values() if s.blocking] if stream is default else [stream]
         if stream.blocking:
@@ -398,7 +387,7 @@ class State:
         if printed := self.gpu.printed():
             self.call_guest("fflush", 0)
             self.print_text(printed)
-        join(self.host_clock, clock)
+        ordering.join(self.host_clock, clock)
         self.now_ns = self.gpu.now_ns(max(self.now_ns, until_ns))
         self.pending = [item for item in self.pending if self.host_clock.get(item.stream, 0) < item.ticket]
         self.waited_for(self.host_clock)
@@ -416,7 +405,7 @@ class State:
         if any(clock.get(item.stream, 0) >= item.ticket for item in self.unwaited):
             self.unwaited = [item for item in self.unwaited if clock.get(item.stream, 0) < item.ticket]
 
-    def _print_held(self, items: Sequence[Text]) -> None:
+    def _print_held(self, items: Sequence[ordering.Text]) -> None:
         """Both sides print into one buffer: what the host has printed before comes first."""
         self.texts_held = [item for item in self.texts_held if item not in items]
         self.call_guest("fflush", 0)
@@ -427,11 +416,19 @@ class State:
         """Memory is nobody's, or the host's alone, from now on."""
         self.unwaited = [item for item in self.unwaited if item.allocation is not allocation]
 
-    def leave(self, allocation: Allocation, address: int, size: int, stream: Stream, ticket: int, place: Place) -> None:
+    def leave(
+        self,
+        allocation: Allocation,
+        address: int,
+        size: int,
+        stream: ordering.Stream,
+        ticket: int,
+        place: ordering.Place,
+    ) -> None:
         """Note a queued copy out of page-locked memory, which the host must not change before it has waited."""
         if self.limits.looks and size <= MAX_WATCHED_BYTES and len(self.underway) < MAX_WATCHED:
             digest = crc32(self.guest.view(address, size).data)
-            self.underway.append(Underway(allocation, address, size, digest, stream.number, ticket, place))
+            self.underway.append(ordering.Underway(allocation, address, size, digest, stream.number, ticket, place))
 
     def written(self, allocation: Allocation | None) -> None:
         """Note that the device writes into memory of the host's: changes there are not the host's doing."""
@@ -454,7 +451,7 @@ class State:
             for allocation in self.host_memory.values():
                 self.memory.refresh(allocation, self.guest.lent(allocation.host, allocation.size))
 
-    def has_room(self, allocation: Allocation, end: int, place: Place) -> bool:
+    def has_room(self, allocation: Allocation, end: int, place: ordering.Place) -> bool:
         """Whether the emulated device can hold an array as far as `end`; tells where it cannot, or ends the program.
 
         Memory that nobody touches takes no room here, so that a program may allocate as much as its device has.
@@ -478,10 +475,10 @@ class State:
         self.next_handle += 1
         return self.next_handle * 16 + (1 << 34)
 
-    def access(self, allocation: Allocation, stream: Stream, access: StreamAccess) -> None:
+    def access(self, allocation: Allocation, stream: ordering.Stream, access: ordering.StreamAccess) -> None:
         """Look for an access of another stream's that nothing puts in order with this one, of `stream`."""
         if len(self.streams) == 1 and not allocation.accesses:
             return
-        for other in unordered(allocation, stream.clock, access):
+        for other in ordering.unordered(allocation, stream.clock, access):
             message = msg("programs.stream_race", array=allocation.name, line=other.line)
             self.tell("stream_race", "error", message, access.place)
