@@ -14,6 +14,7 @@ from grader.programs.sandbox.guest import Meter
 from grader.ptx import DeviceTrap, Launch, Limits, launch, linked
 from grader.ptx.limits import BATCH_LANES, Budget, LaunchError, LimitExceeded, PtxError
 from grader.ptx.memory import MemoryArray
+from grader.ptx.native.thread_runner import CHARGE
 from grader.ptx.observers.interface import Observer, Scene
 
 OBSERVED_THREADS = 1 << 20
@@ -31,8 +32,8 @@ _CLOCK = re.compile(r"%(?:clock|globaltimer)")
 class _Projection(Observer):
     """Gives up on a launch once the blocks that have run show that all of them will take too much."""
 
-    def __init__(self, limit: int, blocks: int) -> None:
-        self._limit = limit
+    def __init__(self, most: int, blocks: int) -> None:
+        self._most = most
         self._blocks = blocks
         self._budgets: list[Budget] = []
         """Of the launch, and of those that its kernels made."""
@@ -44,7 +45,7 @@ class _Projection(Observer):
         if len(self._budgets) > 1:
             return
         used, done = scene.budget.charged, scene.geometry.first_block
-        if done and used * self._blocks > 2 * self._limit * done:
+        if done and used * self._blocks > self._most * done:
             raise LimitExceeded("instructions", 0, "projected")
 
     def printed(self) -> str:
@@ -109,7 +110,9 @@ class EmulatedDevice(Device):
         watchable = bounds.watched_instructions - self._watched_instructions
         if watchable < 0 and threads > BATCH_LANES:
             batches = LATER_BATCHES
-        projection = _Projection(limit, grid[0] * grid[1] * grid[2])
+        apart = not bounds.passes_over and not asked.at_host
+        # What is not watched may be charged less than the first blocks are.
+        projection = _Projection(limit * (CHARGE if apart else 2), grid[0] * grid[1] * grid[2])
         try:
             what = Launch(
                 asked.entry,
@@ -127,7 +130,7 @@ class EmulatedDevice(Device):
                 limits=limits,
                 counts_work=bounds.counts_work,
                 order=bounds.order,
-                unwatched_apart=not bounds.passes_over and not asked.at_host,
+                unwatched_apart=apart,
             )
             module = self.module(asked.unit, asked.entry)
             file = module.functions[asked.entry].location.file

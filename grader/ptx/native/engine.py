@@ -366,7 +366,7 @@ class Engine:
         histories: dict[tuple[str, bool], History] = code.program.module.derived.setdefault("engines", {})
         key = (code.name, self.observed)
         if key not in histories:
-            histories[key] = History(refused=any(is_refused(i.opcode) for b in code.blocks for i in b.instructions))
+            histories[key] = History(refused=any(is_refused(i) for b in code.blocks for i in b.instructions))
         if histories[key].refused:
             return self.interpret(None)
         outcome = self._run(histories[key])

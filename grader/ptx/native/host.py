@@ -192,7 +192,7 @@ class LinearMemory:
             by_id[id(array)] = (data, array.size, valid, history, 0, 0, int(array.read_only), int(constant), array.base)
             rows.append(by_id[id(array)])
         self.global_table = self._table(rows)
-        self._local: list[tuple[int, int]] = []
+        self._local: list[tuple[int, int, str]] = []
         self._shared: tuple[int, int, int, int] | None = None
         self._shared_row = 0
         self.shared_table, shared_rows = self._shared_rows(batch)
@@ -309,7 +309,7 @@ class LinearMemory:
                 rows.append((self.generated.parameters[array.name], array.size, 0, 0, 0, 0, 1, 0, array.base))
             else:
                 data = self._take(len(array.data))
-                self._local.append((data, len(array.data)))
+                self._local.append((data, len(array.data), array.name))
                 rows.append((data, array.size, 0, 0, array.row_bytes, layout.ROWS["lane"], 0, 0, array.base))
         return self._table(rows), rows
 
@@ -360,7 +360,7 @@ class LinearMemory:
             self.bytes[valid : valid + size] = 0
             if history:
                 self.bytes[history : history + layout.HISTORY_BYTES * -(-size // self.unit)] = 0
-        for data, size in self._local:
+        for data, size, _ in self._local:
             self.bytes[data : data + size] = 0
         ids = batch.layout.root.ids
         for name, slot in generated.specials.items():
@@ -373,7 +373,8 @@ class LinearMemory:
     def made_anew(self) -> list[tuple[int, int]]:
         """(start, size) of what every block finds empty: the flags of its shared memory, its threads' variables."""
         shared = [] if self._shared is None else [(self._shared[1], self._shared[3])]
-        return [*shared, *self._local]
+        named = {name for name, _ in self.generated.symbols}
+        return [*shared, *((data, size) for data, size, name in self._local if name in named)]
 
     def close(self) -> None:
         """Free the memory; nothing of this may be used afterwards."""

@@ -19,10 +19,19 @@ _REFUSED = frozenset({"elect", "call", "brx"})
 _REFUSED_MEMORY = frozenset({"atomic", "fence", "texture", "surface", "copy"})
 
 
-def is_refused(opcode: str) -> bool:
-    """Whether generated code cannot have an opcode: atomics and fences, calls and jump tables, products of a warp."""
+def is_refused(instruction: Instruction) -> bool:
+    """Whether generated code cannot have it: atomics and fences, calls and jump tables, products of a warp."""
+    opcode = instruction.opcode
+    if is_call_of(instruction, "__assertfail"):
+        return False
     opcode_facts = facts(opcode)
     return opcode in _REFUSED or opcode_facts.fragments or opcode_facts.memory in _REFUSED_MEMORY
+
+
+def is_call_of(instruction: Instruction, *names: str) -> bool:
+    """Whether an instruction calls one of these functions by its name."""
+    target = instruction.operands[1] if instruction.opcode == "call" else None
+    return isinstance(target, Symbol) and target.name in names
 
 
 @dataclass

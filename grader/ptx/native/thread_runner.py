@@ -27,8 +27,8 @@ from grader.ptx.native.residence import Residence, ResidentMemory
 from grader.ptx.native.threads import FILLS, Places
 from grader.ptx.native.whole_threads import written
 
-CHARGE = 4
-"""Thread-instructions that are charged as one: about two billion a second are carried out."""
+CHARGE = 6
+"""Thread-instructions that are charged as one: one to two billion a second and core are carried out."""
 AT_ONCE_CHARGE = 8
 """Where the interpreter charges thread-instructions as one on the average, it is faster."""
 SLICE = 100_000_000

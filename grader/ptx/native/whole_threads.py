@@ -17,7 +17,7 @@ from grader.ptx.limits import UnsupportedInstruction
 from grader.ptx.machine.code import Code
 from grader.ptx.native.generate import Compiled, Generator, machine_code
 from grader.ptx.native.layout import STORED, Unfit, local_type
-from grader.ptx.native.pieces import Generated
+from grader.ptx.native.pieces import Generated, is_call_of
 from grader.ptx.native.thread_bodies import (
     PLAIN,
     REMEMBER,
@@ -32,6 +32,8 @@ from grader.ptx.native.threads import FILLS, Meetings, Node, Places, Region, nod
 
 ROUNDS = 1 << 26
 """A thread that goes round its loops so often between two barriers is left to the interpreter."""
+_RARE = ("__assertfail", "vprintf")
+"""Functions that hardly any thread of a kernel worth this calls: who comes to one gives the attempt up."""
 _MOST_INSTRUCTIONS = 6000
 """Of all functions of a kernel together, beyond which compiling them takes seconds."""
 
@@ -90,6 +92,8 @@ class _Writer(Generator):
         out.end = static.end
 
     def _is_refused(self, instruction: Instruction) -> bool:
+        if instruction.opcode == "call":
+            return not is_call_of(instruction, *_RARE)
         if instruction.opcode == "cp":
             return copied_bytes(instruction) is None
         if instruction.opcode not in ("atom", "red"):
@@ -161,6 +165,8 @@ class _Writer(Generator):
         self._size += len(node.instructions)
         if self._size > _MOST_INSTRUCTIONS:
             raise Unfit("too many instructions")
+        if node.instructions and is_call_of(node.instructions[-1], *_RARE):
+            return ["unreachable"]
         at = self.out.visits + 8 * block.index
         text = (
             [f"(i64.store (i32.const {at}) (i64.add (i64.load (i32.const {at})) (i64.const 1)))"]

@@ -147,6 +147,14 @@ KERNELS: dict[str, tuple[str, list[Any]]] = {
             asm volatile("cp.async.wait_all;"); out[i] = v; }}""",
         [Bytes(4 * N), BITS],
     ),
+    "an assertion that holds, and what the first thread prints": (
+        f"""extern "C" __device__ void __assertfail(const char*, const char*, unsigned, const char*, size_t);
+        __global__ void k(int* out, const unsigned* in, int n) {{ {WHERE}
+            if (n != blockDim.x) __assertfail("n", "a.cu", 3, "k", 1); if (i == 0) printf("n = %d\\n", n);
+            int s = 0; for (int a = 0; a < 9; a++) {{ s += in[i] >> a;
+                if (s == 77777777) printf("%d\\n", s); s *= 3; }} out[i] = s; }}""",
+        [Bytes(4 * N), BITS, np.int32(256)],
+    ),
     "arrays of a thread's own": (
         f"""__global__ void k(int* out, const unsigned* in) {{ {WHERE} int h[8]; for (int a = 0; a < 8; a++) h[a] = a;
             for (int a = 0; a < 20; a++) h[(in[i] >> a) & 7] += a; int s = 0; for (int a = 0; a < 8;
@@ -238,6 +246,13 @@ def test_what_is_wrong_in_a_block_that_nobody_watches_is_told_as_ever(body: str,
     assert same_memory == memory
     # The attempt was in vain, and is charged nothing.
     assert (got.charged, got.thread_instructions) == (expected.charged, expected.thread_instructions)
+
+
+def test_who_prints_in_a_block_that_nobody_watches_is_heard() -> None:
+    source = f'__global__ void k(int* out, int n) {{ {WHERE} out[i] = i; if (i >= n) printf("%d ", i); }}'
+    done, report, _, _ = run(source, [Bytes(4 * N), np.int32(N - 3)], True, (N // 256,), (256,))
+    assert not done
+    assert report.printf == "".join(f"{i} " for i in range(N - 3, N))
 
 
 def test_a_race_that_was_seen_leaves_the_order_as_it_is() -> None:
