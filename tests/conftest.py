@@ -36,6 +36,12 @@ for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHU
         signal.signal(number, usual)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Where `tests/ptx/nvrtc.py` keeps what it compiled, if pytest keeps anything."""
+    if hasattr(config, "cache"):
+        os.environ["COMPILED_PTX"] = str(config.cache.mkdir("ptx"))
+
+
 @pytest.fixture(autouse=True)
 def english() -> Iterator[None]:
     """Texts are asserted in English; a test that speaks another language must not hand it on to the next."""

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
+import hashlib
+import os
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -49,6 +52,24 @@ def _precompiled(source: str, options: tuple[str, ...]) -> tuple[str, ...]:
 
 @cache
 def _compile(source: str, arch: str, options: tuple[str, ...], name: str) -> str:
+    """PTX, kept for other processes and the next run of the tests where `COMPILED_PTX` names a folder."""
+    folder = os.environ.get("COMPILED_PTX")
+    if not folder:
+        return _compiled(source, arch, options, name)
+    # CUDA's own headers lie in another folder each time.
+    named = [option for option in options if option not in header_options()], len(options)
+    key = repr((source, arch, named, name, nvrtc.nvrtcVersion(), nvrtc.__file__))
+    kept = Path(folder) / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.ptx"
+    with contextlib.suppress(OSError):
+        return kept.read_text("utf-8")
+    ptx = _compiled(source, arch, options, name)
+    own = kept.with_suffix(f".{os.getpid()}")
+    own.write_text(ptx, "utf-8")
+    own.replace(kept)
+    return ptx
+
+
+def _compiled(source: str, arch: str, options: tuple[str, ...], name: str) -> str:
     error, program = nvrtc.nvrtcCreateProgram(source.encode(), name.encode(), 0, None, None)
     if error != nvrtc.nvrtcResult.NVRTC_SUCCESS:
         raise RuntimeError(error.name)
