@@ -329,8 +329,11 @@ def _divided(function: Function, node: Node, left: Node, right: Node) -> Iterato
         return
     outer = node.parent
     cast = outer.parent if outer is not None and outer.type == "parenthesized_expression" else None
-    # Of two numbers the quotient is known, and a fraction is lost for nothing.
-    cost = 0.2 if all(numbers) else 0.8 if numbers[0] or (cast and cast.type == "cast_expression") else 2.4
+    # Of two numbers the quotient is known, and a fraction is lost for nothing: nobody means 3 / 2 by 1.
+    values = [int(function.text(side).rstrip("uUlL"), 0) if all(numbers) else 0 for side in (left, right)]
+    is_uneven = values[1] > 1 and values[0] % values[1] > 0
+    is_likely = numbers[0] or (cast and cast.type == "cast_expression")
+    cost = -2.0 if is_uneven else 0.2 if all(numbers) else 0.8 if is_likely else 2.4
     side = left if numbers[0] or not numbers[1] else right
     text = function.text(side)
     text = text.rstrip("uUlL") + ".0f" if side.type == "number_literal" else f"(float){_factor(function, side)}"

@@ -187,7 +187,9 @@ def _ranked(original: Original, subjects: Sequence[_Subject]) -> list[tuple[Pars
 
 def _arrays_of(message: Message) -> set[str]:
     names = (str(message.data.get(key, "")) for key in ("array", "other", "name"))
-    return {plain for name in names if (plain := name.rpartition("::")[2])}
+    plain = [name.rpartition("::")[2] for name in names]
+    # A member is allocated by its own name: `&p.out`, `&p->out`.
+    return {name for own in plain for name in (own, own.rpartition(".")[2].rpartition("->")[2]) if name}
 
 
 def _launched(message: Message) -> int:

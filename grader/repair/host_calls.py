@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from grader.repair import host_arguments
 from grader.repair.blocks import cap_changes, instances, launch_call_changes, loop_changes
 from grader.repair.function import Change, Function, host_functions, parameter_nodes
+from grader.repair.host_slips import host_slip_changes
 from grader.repair.launches import field_changes
 from grader.repair.nodes import (
     ancestors,
@@ -71,6 +72,7 @@ def host_changes(
     yield from loop_changes(host)
     yield from cap_changes(host)
     yield from tree_changes(host.parsed)
+    yield from host_slip_changes(host)
 
 
 def given_changes(parsed: ParsedFile) -> Iterator[Change]:
@@ -348,6 +350,16 @@ def initial_changes(host: host_arguments.Host, arrays: Collection[str]) -> Itera
     arrays: names of those that hold what nobody wrote, as the kernels' parameters or the host's variables are called.
     """
     initialised: set[tuple[int, str]] = set()
+    for call in (c for c in host.calls if c.name in host_arguments.ALLOCATES and not c.name.endswith("Host")):
+        own, function = next((name for name in arrays if call.text(0).endswith(f"&{name}")), ""), call.function
+        others = [v for v in function.variables if v.role == "array" and v.start == function.body.start_byte]
+        others = [v for v in others if own and "const" not in v.type and v.name != own]
+        for number, other in enumerate(others[:MAX_SIZES]):
+            # What a kernel does not write of it, as a border, is that of the array that it takes turns with.
+            text = f"cudaMemcpy({own}, {other.name}, {call.text(1)}, cudaMemcpyDeviceToDevice)"
+            line = f"\n{function.indent(call.statement)}{_checked(function).format(text)}"
+            edit = function.inserted(call.statement.end_byte, line)
+            yield Change("host", call.line, (edit,), 0.35 + 0.1 * number, "unset", "unset_copy")
     for launch in host.launches:
         function, variables = launch.function, launch.function.known_at(launch.grid)
         statement = host_arguments.statement_of(function, launch.grid)
@@ -370,8 +382,8 @@ def initial_changes(host: host_arguments.Host, arrays: Collection[str]) -> Itera
             calls += [
                 f"cudaMemcpy({name}, {other}, sizeof(*{name}), cudaMemcpyDeviceToDevice)" for other in same_type[:1]
             ]
-            for number, call in enumerate(calls):
-                text = _checked(function).format(call)
+            for number, inserted in enumerate(calls):
+                text = _checked(function).format(inserted)
                 edit = function.inserted(statement.start_byte, f"{text}\n{function.indent(statement)}")
                 cost = 0.3 + 0.1 * number + (0.0 if name in arrays else 0.5)
                 yield Change("host", function.line(statement), (edit,), cost, "unset", "unset")

@@ -20,6 +20,7 @@ from grader.repair.slips import slip_changes
 from grader.repair.statements import value_changes
 from grader.repair.symptom import Symptom
 from grader.repair.terms import left_out_changes, term_changes
+from grader.repair.typing_errors import typing_changes
 from grader.result import Check
 from grader.running.evidence import Evidence
 from grader.submission.changes import Original
@@ -61,7 +62,7 @@ def changes_of(
         changes += [*guard_changes(function, extents), *value_changes(function), *idea_changes(function)]
         changes += [*surplus_changes(function, covers), *clip_changes(function), *term_changes(function)]
         changes += [*left_out_changes(function), *pitfall_changes(function)]
-        changes += slip_changes(function)
+        changes += [*slip_changes(function), *typing_changes(function)]
         yield from ((function, _with_part(function, change)) for change in changes)
 
 

@@ -51,7 +51,8 @@ def constant_changes(parsed: ParsedFile, names: Collection[str], values: Mapping
         value = int(re.sub(r"\D+$", "", text)) if re.fullmatch(r"\d{1,9}[uUlL]*", text) else 0
         if value < 1:
             continue
-        values_to_try = [value // 2, 2 * value, value + 1, value - 1, *values.values()]
+        # Of two that are large enough the nearer one is meant: 10 for 9, rather than 18.
+        values_to_try = [value // 2, value + 1, 2 * value, value - 1, *values.values()]
         usable = [other for other in dict.fromkeys(values_to_try) if other > 0 and other != value][:MAX_VALUES]
         for place, other in enumerate(usable):
             edit = replaced_in(parsed, node, str(other))

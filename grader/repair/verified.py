@@ -238,20 +238,21 @@ DETAILS = {
         ),
         "guard": (
             "missing missing_around removed continues returns returns_early returns_break returns_late returns_around "
-            "loop flattened break clamped warp"
+            "loop flattened break clamped warp else turned"
         ),
         "initial_value": "missing unset stored added positive zero else",
-        "bound": "remainder tail shuffle rounded start end step neighbours",
+        "bound": "remainder tail shuffle rounded start end step neighbours stride",
         "padding": "moved",
         "constant": "halved",
         "comparison": "overflow wrapped",
         "expression": (
             "wrapped in_place template shuffle_mask shuffle_width cancellation digits division parentheses "
             "chained opposite shuffle_way neighbour factor squared unused unsigned signed narrow "
-            "not_shared lost macro shadowed stale atomic"
+            "not_shared lost macro shadowed stale atomic brackets twice order all_lanes lane fraction itself"
         ),
         "index": (
-            "exchanged unused axes axes_next names_next tile macro macro_name threads everything crossed limit groups"
+            "exchanged unused axes axes_next names_next tile macro macro_name threads everything crossed limit groups "
+            "other_axis within_block"
         ),
         "launch": (
             "axes block_axes rounded quotient remainder block arguments argument grid order bytes no_bytes "
@@ -259,7 +260,8 @@ DETAILS = {
         ),
         "host": (
             "target source ends direction directions bytes size pitch earlier later extra missing "
-            "missing_before given wait kernel stream freed once reset unset needless asynchronous"
+            "missing_before given wait kernel stream freed once reset unset needless asynchronous pointer rest twice "
+            "value swap unset_copy"
         ),
     }.items()
 }

@@ -74,6 +74,43 @@ REPAIRS: Texts = {
         "neither place."
     ),
     "guard_removed": N_("The condition in line {line} turns away threads that are needed."),
+    "guard_else": N_("Line {line} is executed after the condition above it as well: an else is missing."),
+    "guard_turned": N_("The condition in line {line} is the wrong way round."),
+    "bound_stride": N_(
+        "The loop in line {line} starts at the thread's number in the whole grid but goes on by the threads of one "
+        "block only, so that several blocks handle the same elements: go on by blockDim.x * gridDim.x."
+    ),
+    "expression_brackets": N_("Parentheses are missing in line {line}: the terms of the sum belong together."),
+    "expression_twice": N_("Line {line} repeats the line before it."),
+    "expression_order": N_("Line {line} uses a value that the next line sets: the two are in the wrong order."),
+    "expression_all_lanes": N_("The mask in line {line} leaves out lanes that take part: name all 32."),
+    "expression_lane": N_(
+        "Line {line} needs the thread's number within its warp, threadIdx.x % 32, and takes that within its block."
+    ),
+    "expression_fraction": N_(
+        "The array in line {line} has integers as its elements: what is stored in it loses its fraction."
+    ),
+    "expression_itself": N_(
+        "Line {line} combines a variable with itself, so that it always gets the same value: of two buffers only one "
+        "is used."
+    ),
+    "index_other_axis": N_("Line {line} limits an index by the size of the other axis."),
+    "index_within_block": N_(
+        "Line {line} takes an element's number within the part of its block where its number in the whole array is "
+        "meant."
+    ),
+    "host_pointer": N_("Line {line} takes the size of a pointer, not that of an element."),
+    "host_rest": N_(
+        "Line {line} divides the elements into equal parts and leaves out what the division leaves over: the last part "
+        "has to take it."
+    ),
+    "host_twice": N_("Line {line} launches once more what the line before it has launched."),
+    "host_value": N_("The array is not set to zero in line {line}."),
+    "host_swap": N_("The two buffers are not exchanged at the end of the loop, after line {line}."),
+    "host_unset_copy": N_(
+        "The array allocated in line {line} is never given what the kernel leaves as it is: copy the other buffer into "
+        "it first."
+    ),
     "guard_clamped": N_(
         "Where there are no more elements, line {line} takes the last one again, and it is counted several times: take "
         "0 there."

@@ -133,8 +133,8 @@ def test_a_parameter_that_is_used_nowhere_is_put_in(signature: str, body: str, a
 @pytest.mark.parametrize(
     ("body", "after", "cost"),
     [
-        ("out[i] = powf(a[i], 3 / 2);", "out[i] = powf(a[i], 3.0f / 2);", 0.2),
-        ("out[i] = 1 / 2 * a[i];", "out[i] = 1.0f / 2 * a[i];", 0.2),
+        ("out[i] = powf(a[i], 3 / 2);", "out[i] = powf(a[i], 3.0f / 2);", -2.0),
+        ("out[i] = 1 / 2 * a[i];", "out[i] = 1.0f / 2 * a[i];", -2.0),
         ("out[i] = a[i] * (1 / n);", "out[i] = a[i] * (1.0f / n);", 0.8),
         ("out[i] = (float)(i / n);", "out[i] = (float)((float)i / n);", 0.8),
     ],

@@ -300,6 +300,8 @@ def formulas_of(
     for axis in range(min(count, _AXES)):
         over = covers[axis] if axis < len(covers) else ""
         read = _read(site, axis, formula_of, over, own)
+        if read is not None and len(lab.equal_sizes) == 2 and axis < len(site.grid_expressions):
+            read = _of_both_sides(site.grid_expressions[axis], formula_of, lab.equal_sizes) or read
         of_axis = [(grid[axis], sizes) for grid, sizes in probes]
         formulas.append(_axis(site, axis, read, covers, tile, own, of_axis))
     usual_all = [_rounded_up(over, step) for over, step in zip(covers, tile, strict=False)]
@@ -325,6 +327,24 @@ def _read(
     if read is not None or value is None or value < _LARGE:
         return read
     return formula_of(_with_size(expression, value), over)
+
+
+def _of_both_sides(
+    expression: Expression, formula_of: Callable[[Expression, str], str | None], sides: Sequence[str]
+) -> str | None:
+    """A square that is written by one name, `(n / 32) * (n / 32)`, as the product of both sides, which may be of
+    different lengths; None where there is none."""
+    match expression:
+        case Cast(_to, operand):
+            return _of_both_sides(operand, formula_of, sides)
+        case Binary(operator, left, right):
+            one, other = (formula_of(right, side) for side in sides)
+            if operator == "*" and one is not None and one == formula_of(left, sides[0]) and one != other:
+                return f"({one} * {other})"
+            product_of_sides = _of_both_sides(left, formula_of, sides)
+            if product_of_sides is not None and isinstance(right, Number) and operator in ("+", "-", "/"):
+                return f"({product_of_sides} {'//' if operator == '/' else operator} {right.value})"
+    return None
 
 
 def _with_size(expression: Expression, value: int) -> Expression:

@@ -1,0 +1,264 @@
+"""Changes of what goes wrong while typing: parentheses or an `else` left out, lines in each other's place or there
+twice, a condition turned round, a number in place of a builtin variable, a mask with too few lanes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from grader.repair.function import Change, Function
+from grader.repair.nodes import (
+    arguments_of,
+    assignment_of,
+    condition_of,
+    index_of,
+    inner_of,
+    is_stored,
+    listed,
+    named_in,
+    operator_of,
+    outside_brackets,
+    sides_of,
+    value_of,
+)
+from grader.submission.cpp.tree import declared_name, descendants
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_SYNC = re.compile(r"__\w+_sync")
+_BY_DISTANCE = {"__shfl_xor_sync": "__shfl_down_sync", "__shfl_down_sync": "__shfl_xor_sync"}
+_PLAIN_CONDITION = re.compile(r"!?\s*\(?[\w.]+\)?")
+LIKELIEST = -2.5
+"""What a change costs of what makes no sense as it is written: it comes before whatever else hides its effect."""
+ALL_LANES = "0xffffffff"
+_INTEGERS = frozenset(["int", "unsigned", "unsigned int", "long", "short", "char", "unsigned char"])
+
+
+def typing_changes(function: Function) -> Iterator[Change]:
+    """Yield the changes of what goes wrong while typing."""
+    yield from _other_axis(function)
+    yield from _within_block(function)
+    shuffles = any(function.callee(node).startswith("__shfl") for node in function.nodes)
+    for node in function.nodes:
+        if operator_of(node) in ("+", "-", "*", "/", "%"):
+            yield from _parentheses(function, node)
+        if operator_of(node) == "*":
+            yield from _literal_block(function, node)
+        if node.type == "for_statement":
+            yield from _stride(function, node)
+        elif node.type == "compound_statement":
+            yield from _neighbours(function, node)
+        elif node.type == "if_statement":
+            yield from _turned_round(function, node)
+        elif node.type == "call_expression":
+            yield from _lanes(function, node)
+        elif node.type == "assignment_expression":
+            yield from _other_index(function, node)
+            yield from _with_itself(function, node)
+        elif node.type == "declaration":
+            yield from _type(function, node)
+        elif shuffles and node.type == "field_expression" and function.text(node) == "threadIdx.x":
+            yield from _lane(function, node)
+
+
+def _parentheses(function: Function, node: Node) -> Iterator[Change]:
+    """`a + b / c` as `(a + b) / c`, `a / b + c` as `a / (b + c)`: a term that belongs to a factor."""
+    left, right = sides_of(node)
+    if left is None or right is None or operator_of(node) not in ("+", "-") or "blockIdx" in function.text(node):
+        return
+    for inner, outer in ((right, left), (left, right)):
+        sign = operator_of(inner)
+        one, other = sides_of(inner)
+        if sign not in ("*", "/", "%") or one is None or other is None:
+            continue
+        sum_sign = operator_of(node)
+        if inner == right:
+            text = f"({function.text(outer)} {sum_sign} {function.text(one)}) {sign} {function.text(other)}"
+            is_nothing = sign == "/" and all(function.text(n).isdigit() for n in (one, other))
+        else:
+            text = f"{function.text(one)} {sign} ({function.text(other)} {sum_sign} {function.text(outer)})"
+            is_nothing = False
+        # 1 / 2 is 0: nobody means that.
+        yield function.replacement("expression", node, text, 0.1 if is_nothing else 2.4, "brackets", "brackets")
+
+
+def _literal_block(function: Function, node: Node) -> Iterator[Change]:
+    """`blockIdx.x * 32 + threadIdx.x` with `blockDim.x`: the number is that of another block."""
+    sides = sides_of(node)
+    for one, other in (sides, sides[::-1]):
+        if one is None or other is None or other.type != "number_literal":
+            continue
+        text = function.text(one)
+        if text.startswith("blockIdx."):
+            size = text.replace("blockIdx", "blockDim")
+            yield function.replacement("index", other, size, 0.9, "global_index")
+
+
+def _stride(function: Function, loop: Node) -> Iterator[Change]:
+    """A loop that begins at the thread's number in the grid and goes on by the threads of its block alone."""
+    start, update = (loop.child_by_field_name(name) for name in ("initializer", "update"))
+    step = assignment_of(update)
+    if start is None or step is None or step[1] != "+=":
+        return
+    words, text = function.names_in(start), function.text(step[2])
+    for axis in "xyz":
+        if {f"blockIdx.{axis}", f"threadIdx.{axis}"} <= words and text == f"blockDim.{axis}":
+            more = f"{text} * gridDim.{axis}"
+            yield function.replacement("bound", step[2], more, -1.0, "stride", "stride", line=function.line(loop))
+
+
+_AXIS = ("<", ">", "<=", ">=")
+
+
+def _other_axis(function: Function) -> Iterator[Change]:
+    """`min(y + r, width - 1)` beside `y < height`: the size that an index is held against elsewhere."""
+    pairs: dict[str, set[str]] = {}
+    places: list[tuple[str, str, Node]] = []
+    for node in function.nodes:
+        sides = sides_of(node) if operator_of(node) in _AXIS else (None, None)
+        if function.callee(node).rpartition("::")[2] in ("min", "max") and len(arguments_of(node)) == 2:
+            sides = (arguments_of(node)[0], arguments_of(node)[1])
+        roles = {name: v.role for name, v in function.known_at(node).items()} if sides[0] is not None else {}
+        for one, limit in (sides, sides[::-1]):
+            if one is None or limit is None:
+                continue
+            own = [n for n in named_in(one) if roles.get(function.text(n)) == "index"]
+            sizes = [n for n in named_in(limit) if roles.get(function.text(n)) == "size"]
+            if len(own) == 1 and len(sizes) == 1:
+                pairs.setdefault(function.text(own[0]), set()).add(function.text(sizes[0]))
+                places.append((function.text(own[0]), function.text(sizes[0]), sizes[0]))
+    for index, size, node in places:
+        is_of_another = any(size in sizes for name, sizes in pairs.items() if name != index)
+        for other in sorted(pairs[index] - {size}) if is_of_another else ():
+            yield function.replacement("index", node, other, 0.2, "other_axis", "other_axis")
+
+
+def _within_block(function: Function) -> Iterator[Change]:
+    """The number of an element within its block's part with that of the part before it, `blockIdx.x * SIZE + i`, in a
+    condition: the direction in which a part is sorted, say."""
+    texts = [function.text(node).replace("(size_t)", "") for node in function.nodes if operator_of(node) == "*"]
+    bases = dict.fromkeys(text for text in texts if "blockIdx.x" in text and "threadIdx" not in text)
+    for node in function.nodes:
+        if operator_of(node) not in ("&", "/", "%"):
+            continue
+        left, _right = sides_of(node)
+        known = function.known_at(node).get(function.text(left)) if left is not None else None
+        if left is None or known is None or known.role != "index":
+            continue
+        for base in bases:
+            text = f"({base} + {function.text(left)})"
+            yield function.replacement("index", left, text, 0.8, "within_block", "within_block")
+
+
+def _neighbours(function: Function, block: Node) -> Iterator[Change]:
+    """Of two statements that follow each other: one of two that are the same, the second before the first, which uses
+    what it sets, and the second as what is done else."""
+    for first, second in pairwise(listed(block)):
+        one, other = function.text(first), function.text(second)
+        if "".join(one.split()) == "".join(other.split()) and first.type == "expression_statement":
+            # Two barriers, or two launches of what is done once.
+            edit = function.removed(second)
+            yield Change("expression", function.line(second), (edit,), 0.4, "twice", "twice")
+            continue
+        branch = first if first.type == "if_statement" else None
+        is_set = assignment_of(inner_of(second)) is not None
+        if branch is not None and is_set and branch.child_by_field_name("alternative") is None:
+            edit = function.inserted(second.start_byte, "else ")
+            yield Change("guard", function.line(second), (edit,), 1.6, "else", "else")
+        names = _set_in(function, second)
+        used = function.parsed.words(first)
+        is_in_order = second.type == "declaration" or not {first, second}.isdisjoint(function.barriers)
+        if names & used - _set_in(function, first) and first.type == "expression_statement" and not is_in_order:
+            yield Change("expression", function.line(first), function.exchanged(first, second), 1.4, "order", "order")
+
+
+def _set_in(function: Function, node: Node) -> set[str]:
+    found = (assignment_of(n) for n in (node, *descendants(node)))
+    return {function.text(a[0]) for a in found if a is not None and a[0].type == "identifier"}
+
+
+def _turned_round(function: Function, branch: Node) -> Iterator[Change]:
+    """`if (!x)` for `if (x)`, and the other way round."""
+    condition = condition_of(branch)
+    text = function.text(condition) if condition is not None else ""
+    if condition is None or not _PLAIN_CONDITION.fullmatch(text):
+        return
+    other = text.lstrip("! ") if text.startswith("!") else f"!{text}"
+    yield function.replacement("guard", condition, other, 1.6, "turned", "turned", line=function.line(branch))
+
+
+def _lanes(function: Function, call: Node) -> Iterator[Change]:
+    """The mask of all lanes in a call that names fewer, and the shuffle by `xor` or `down` in the other one's place."""
+    name, arguments = function.callee(call), arguments_of(call)
+    if not _SYNC.fullmatch(name) or not arguments:
+        return
+    mask = function.text(arguments[0]).lower().rstrip("u")
+    if re.fullmatch(r"0x[0-9a-f]+", mask) and int(mask, 16) < int(ALL_LANES, 16):
+        yield function.replacement("expression", arguments[0], ALL_LANES, 0.4, "mask", "all_lanes")
+    called = call.child_by_field_name("function")
+    if name in _BY_DISTANCE and called is not None:
+        yield function.replacement("expression", called, _BY_DISTANCE[name], 1.2, "opposite", "shuffle_way")
+
+
+def _lane(function: Function, node: Node) -> Iterator[Change]:
+    """A thread's number within its warp in place of that within its block: `threadIdx.x == 0` for each warp."""
+    outer = outside_brackets(node)
+    is_alone = value_of(outer) is not None or operator_of(outer) in ("==", "<")
+    if is_alone:
+        text = "threadIdx.x % 32"
+        yield function.replacement("expression", node, text, 1.2, "lane", "lane", line=function.line(node))
+
+
+def _with_itself(function: Function, node: Node) -> Iterator[Change]:
+    """`which ^= which`, which is always 0, with 1: of two buffers the other one."""
+    assignment = assignment_of(node)
+    if assignment is None or assignment[1] not in ("^=", "-=", "%=", "="):
+        return
+    target, sign, value = assignment
+    name = function.text(target)
+    if function.text(value) == name and sign != "=":
+        yield function.replacement("expression", value, "1", LIKELIEST, "itself", "itself")
+    elif operator_of(value) in ("^", "-") and {function.text(n) for n in sides_of(value) if n is not None} == {name}:
+        right = value.child_by_field_name("right")
+        if right is not None:
+            yield function.replacement("expression", right, "1", LIKELIEST, "itself", "itself")
+
+
+def _other_index(function: Function, node: Node) -> Iterator[Change]:
+    """`out[c] = f(in[r * w + c])` with one index in both: what is read at a place is stored there."""
+    assignment = assignment_of(node)
+    target = assignment[0] if assignment is not None else None
+    own = index_of(target) if target is not None and target.type == "subscript_expression" else None
+    if assignment is None or own is None:
+        return
+    words = function.parsed.words(own)
+    for access in (n for n in descendants(assignment[2]) if n.type == "subscript_expression" and not is_stored(n)):
+        index = index_of(access)
+        if index is None or function.text(index) == function.text(own):
+            continue
+        others = function.parsed.words(index)
+        if words < others:
+            yield function.replacement("index", own, function.text(index), 1.2, "same_index", "")
+        elif others < words:
+            yield function.replacement("index", index, function.text(own), 1.4, "same_index", "")
+
+
+def _type(function: Function, node: Node) -> Iterator[Change]:
+    """A shared array of integers that is filled with numbers that have fractions."""
+    kind = node.child_by_field_name("type")
+    name = declared_name(node.child_by_field_name("declarator"))
+    if kind is None or "__shared__" not in function.text(node) or function.text(kind) not in _INTEGERS:
+        return
+    types = {v.name: v.type for v in function.variables}
+    for other in function.nodes:
+        assignment = assignment_of(other)
+        if assignment is None or not function.text(assignment[0]).startswith(f"{name}["):
+            continue
+        sources = " ".join(types.get(name, "") for name in function.parsed.words(assignment[2]))
+        if wide := next((w for w in ("double", "float") if w in sources.split()), ""):
+            yield function.replacement("expression", kind, wide, 0.5, "type", "fraction")
+            return

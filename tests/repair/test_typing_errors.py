@@ -1,0 +1,87 @@
+"""Changes of what goes wrong while typing, and of what host code has once too often or lacks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader.repair.function import changed
+from grader.repair.host_arguments import host_of
+from grader.repair.host_slips import host_slip_changes
+from grader.repair.typing_errors import typing_changes
+from grader.submission.cpp.parse import parse
+from grader.submission.source import SourceText
+from tests.repair.kernels import changes
+
+PAIR = "int x = threadIdx.x, y = threadIdx.y;\nint w = blockDim.x, h = blockDim.y;\nif (x >= w || y >= h) return;\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "old", "new", "cost"),
+    [
+        ("int h = n + 1 / 2;\nout[h] = 1;", "n + 1 / 2", "(n + 1) / 2", 0.1),
+        ("int i = blockIdx.x * 32 + threadIdx.x;\nout[i] = 1;", "32", "blockDim.x", 0.9),
+        ("out[0] = 1;\nout[0] = 1;", "\nout[0] = 1;", "", 0.4),
+        ("if (n) out[0] = 1;\nout[0] = 2;", "\nout[0] = 2", "\nelse out[0] = 2", 1.6),
+        ("int k = 0;\nout[0] = a[k];\nk = n;", "out[0] = a[k];\nk = n;", "k = n;\nout[0] = a[k];", 1.4),
+        ("if (!n) out[0] = 1;", "!n", "n", 1.6),
+        ("float v = a[0];\nout[0] = __shfl_down_sync(0xffff, v, 4);", "0xffff", "0xffffffff", 0.4),
+        ("float v = a[0];\nout[0] = __shfl_xor_sync(~0u, v, 4);", "_xor_", "_down_", 1.2),
+        ("if (threadIdx.x == 0) out[0] = __shfl_sync(~0u, n, 4);", "threadIdx.x ==", "threadIdx.x % 32 ==", 1.2),
+        ("int k = 0;\nk ^= k;\nout[k] = 1;", "k ^= k", "k ^= 1", -2.5),
+        ("int i = 1;\nout[i] = a[n * 2 + i];", "out[i]", "out[n * 2 + i]", 1.2),
+        ("__shared__ int s[8];\ns[0] = a[0];", "int s", "float s", 0.5),
+        (
+            "for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x) out[i] = 1;",
+            "+= blockDim.x",
+            "+= blockDim.x * gridDim.x",
+            -1.0,
+        ),
+        (f"{PAIR}int b = min(y + 1, w - 1);\nout[b] = 1;", "w - 1", "h - 1", 0.2),
+        (
+            "int i = threadIdx.x;\nfloat *own = out + blockIdx.x * 8;\nown[i] = i & 4;",
+            "i & 4",
+            "(blockIdx.x * 8 + i) & 4",
+            0.8,
+        ),
+    ],
+)
+def test_slips_of_kernels(body: str, old: str, new: str, cost: float) -> None:
+    made = {text: change.cost for text, change in changes(typing_changes, body).items()}
+    assert made[body.replace(old, new) if body.count(old) == 1 else body[: body.rindex(old)] + new] == cost
+
+
+def test_what_is_in_order_is_left_alone() -> None:
+    stepping = "for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) out[i] = i;"
+    for body in (stepping, f"{PAIR}int b = min(y + 1, h - 1);\nout[b] = 1;", "int k = 1;\nk ^= 1;\nout[k] = 1;"):
+        assert not changes(typing_changes, body)
+
+
+HEAD = "__global__ void k(float *in, float *out, int n);\nvoid f(float *a, float *b, int n) {\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "after"),
+    [
+        ("fwrite(a, sizeof(a), n, file);", "fwrite(a, sizeof(*a), n, file);"),
+        ("k<<<1, 32>>>(a, b, n);\nk<<<1, 32>>>(a, b, n);", "k<<<1, 32>>>(a, b, n);"),
+        ("for (int i = 0; i <= n; i++) g(i);", "for (int i = 0; i < n; i++) g(i);"),
+        ("cudaMemset(a, 1, n);", "cudaMemset(a, 0, n);"),
+        (
+            "for (int s = 0; s < n; s++) {\nk<<<1, 32>>>(a, b, n);\n}",
+            "for (int s = 0; s < n; s++) {\nk<<<1, 32>>>(a, b, n);\nstd::swap(a, b);\n}",
+        ),
+        (
+            "int part_of = n / parts;\nfor (int p = 0; p < parts; p++) {\nint at = p * part_of;\n"
+            "g(a + at, part_of);\n}",
+            "int part_of = n / parts;\nfor (int p = 0; p < parts; p++) {\nint at = p * part_of;\n"
+            "const auto part = p == parts - 1 ? n - at : part_of;\ng(a + at, part);\n}",
+        ),
+    ],
+)
+def test_slips_of_host_code(body: str, after: str) -> None:
+    text = f"{HEAD}{body}\n}}\n"
+    host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    made = [changed(text, change).removeprefix(HEAD).removesuffix("}\n").strip() for change in host_slip_changes(host)]
+    assert made == [after]
