@@ -416,6 +416,10 @@ def _busiest(base: BlockTrace) -> int:
     return int(turns.argmax())
 
 
+SHORT = 8.0
+"""Machine instructions of a block that the assembler makes conditional."""
+
+
 def _path(
     base: BlockTrace,
     warp: int,
@@ -436,14 +440,21 @@ def _path(
     before: Schedule | None = None
     going = 0
     waited = 0.0
+    passed: set[int] = set()
     for event in base.events:
         if isinstance(event, Request) or warp not in event.warps:
             continue
         steps = event.schedule.steps
-        # Of a loop that the assembler unrolls further iterations are begun before the first is done.
-        going = going + 1 if event.schedule is before and going < event.schedule.unrolled else 1
+        # Of a loop that the assembler unrolls further iterations are begun before the first is done.  A branch round a
+        # few instructions becomes conditions on them, and what follows is moved before what waits.
+        goes_on = before is event.schedule and going < before.unrolled
+        going = going + 1 if goes_on else 1
+        is_short = before is not None and min(before.issued, event.schedule.issued) <= SHORT
+        if not goes_on and (not is_short or id(event.schedule) in passed):
+            clock, waited = max(clock, waited), 0.0
+            passed.clear()
         before = event.schedule
-        is_last = going == event.schedule.unrolled
+        passed.add(id(before))
         done = [0.0] * len(steps)
         begun = [0.0] * len(steps)
         issue = clock
@@ -475,12 +486,14 @@ def _path(
                 by_line[line] = by_line.get(line, 0.0) + done[number] - last
                 last = done[number]
         waited = max(waited, latest)
-        clock = max(issue, waited) if is_last else issue
-        waited = 0.0 if is_last else waited
+        clock = issue
+        if event.schedule.barriers:
+            clock, waited = max(issue, waited), 0.0
+            passed.clear()
         for number, step in enumerate(steps):
             for register in step.writes:
                 ready[register] = done[number]
-    return max(clock, last)
+    return max(clock, waited, last)
 
 
 def _shared_waits(base: BlockTrace) -> dict[int, float]:
