@@ -17,7 +17,6 @@ from grader.files import data_root
 from grader.grading.counted_sweeps import EmulatorSweeps
 from grader.grading.sweep_plan import PreparedPoint, Target, reference_target
 from grader.grading.sweeps import original_of
-from grader.lab import labs
 from grader.lab.expected import Oracle
 from grader.lab.records import Lab
 from grader.launching.kernel import BoundKernel, shape_at
@@ -29,6 +28,7 @@ from grader.submission.folder import find_sources
 from grader.submission.records import VariantBinding
 from grader.submission.source import decode
 from tests.checks.evidence_factory import check, evidence
+from tests.every_lab import EVERY_LAB
 from tests.sample_results import counters
 
 KERNELS = data_root() / "tests" / "kernels"
@@ -147,7 +147,7 @@ def assert_no_crawl(lab: Lab, targets: list[Target], process: CompilerProcess) -
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("lab", [lab for lab in labs.all_labs() if not lab.makes_launches], ids=lambda lab: lab.id)
+@pytest.mark.parametrize("lab", [lab for lab in EVERY_LAB if not lab.makes_launches], ids=lambda lab: lab.id)
 def test_no_good_kernel_crawls_at_any_block_size(lab: Lab, process: CompilerProcess) -> None:
     lab = replace(lab, sweeps=tuple(sweep for sweep in lab.sweeps if sweep.x.constants))
     right = assert_no_crawl(lab, [reference_target(lab, variant) for variant in lab.variants], process)

@@ -22,11 +22,12 @@ from grader.lab.records import Lab, Sizes, Variant
 from grader.launching.backend import BufferArgument, Code, LaunchRequest, ScalarArgument
 from grader.launching.emulator import Emulator
 from grader.launching.programs import Built
+from tests.every_lab import EVERY_LAB
 from tests.ptx.corpus.case import FOLDER
 from tests.ptx.corpus_cases import CASES, Case, Struct
 from tests.ptx.textbook import cases as textbook
 
-LABS = [lab for lab in labs.all_labs() if not lab.makes_launches]
+LABS = [lab for lab in EVERY_LAB if not lab.makes_launches]
 
 
 def reference_cases() -> Iterator[tuple[str, Lab, Variant, Sizes]]:

@@ -14,9 +14,10 @@ from grader.grading import pipeline
 from grader.grading.options import GradeOptions
 from grader.grading.selftest import examine, specimens
 from grader.lab.file import load
-from grader.lab.labs import all_labs, find
+from grader.lab.labs import find
 from grader.lab.records import Lab
 from grader.result import Check, Result
+from tests.every_lab import EVERY_LAB
 from tests.grading.function_labs import AMONG_THE_QUICK
 
 SAXPY = find("saxpy")
@@ -51,7 +52,7 @@ def test_a_right_one_and_two_wrong_ones_get_their_verdicts(lab: str) -> None:
     assert {finding.specimen.name: finding.problems for finding in findings} == dict.fromkeys(chosen, ())
 
 
-@pytest.mark.parametrize("lab", [lab for lab in all_labs() if lab.function], ids=lambda lab: lab.id)
+@pytest.mark.parametrize("lab", [lab for lab in EVERY_LAB if lab.function], ids=lambda lab: lab.id)
 def test_a_lab_s_own_function_gets_all_points_and_its_starter_does_not_launch(lab: Lab) -> None:
     (variant,) = lab.variants
     plain, options = replace(lab, sweeps=()), GradeOptions(backend="emulator", repairs=False)

@@ -17,9 +17,9 @@ from grader.lab.records import Lab
 from grader.message import verbatim
 from grader.result import Check, Environment, Result, Score, Student, Variant
 from grader.words import text
+from tests.every_lab import EVERY_LAB
 from tests.grading.function_labs import AMONG_THE_QUICK
 
-LABS = labs.all_labs()
 SPECIMEN = Specimen("transpose", "bad/x.cu", Path("x.cu"), frozenset({"shared"}), {"shared.races": 11})
 
 
@@ -157,7 +157,7 @@ def test_what_a_wrong_function_fails_alone_is_recorded_and_the_lab_s_own_is_grad
     assert "3 of 4 kernels" in shown and "reference/solution.cu nothing ✗ function.correct fails: Every" in shown
 
 
-@pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.id)
+@pytest.mark.parametrize("lab", EVERY_LAB, ids=lambda lab: lab.id)
 def test_every_lab_has_a_dozen_bad_kernels_and_several_good_ones(lab: Lab) -> None:
     found = specimens(lab)
     assert sum(s.name.startswith("bad/") for s in found) >= 12
@@ -217,7 +217,7 @@ def test_a_lab_without_kernels_is_a_usage_error(tmp_path: Path, capsys: pytest.C
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.id)
+@pytest.mark.parametrize("lab", EVERY_LAB, ids=lambda lab: lab.id)
 def test_every_kernel_gets_its_verdict(lab: Lab) -> None:
     others = [s for s in specimens(lab) if s.name not in AMONG_THE_QUICK.get(lab.id, ())]
     findings = examine(others, backend="emulator")

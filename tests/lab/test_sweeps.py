@@ -142,7 +142,7 @@ def test_rates_need_to_know_what_is_timed(tmp_path: Path) -> None:
         sweeps_of(file, file.data["sweeps"], ["naive"], ["rows", "cols"], lab.cases, is_timed=False, interface="kernel")
 
 
-@pytest.mark.parametrize("name", sorted(lab.id for lab in labs.all_labs()))
+@pytest.mark.parametrize("name", sorted(labs.folders()))
 def test_the_shipped_labs_declare_sweeps(name: str) -> None:
     lab = labs.find(name)
     assert lab.sweeps
