@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from grader.checks import checks_with, judge
 from grader.launching.kernel import BoundKernel
 from grader.message import Message, sentences_of
+from grader.programs.runtime.devices import NAMES
 from grader.repair.function import Change, changed
 from grader.repair.host_arguments import host_of
 from grader.repair.host_calls import host_changes, waits
@@ -142,7 +143,13 @@ def _subjects(
         failed = [c for c in failed if c.data.get("seen")]
         if failed:
             word = said_of(kernel)
-            yield _Subject(kernel, evidence_by_variant[name], failed, word is not None and not word.is_right)
+            is_wrong = word is not None and not word.is_right and not _is_of_runtime(word.text)
+            yield _Subject(kernel, evidence_by_variant[name], failed, is_wrong)
+
+
+def _is_of_runtime(text: str) -> bool:
+    """Whether a program says that a call failed, which is no word on its results: without the fault it says nothing."""
+    return any(words in text for code, (_name, words) in NAMES.items() if code)
 
 
 def _ranked(original: Original, subjects: Sequence[_Subject]) -> list[tuple[ParsedFile, Change]]:
