@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ from msgspec import structs
 from grader.checks import checks_with
 from grader.errors import InternalError, UsageError
 from grader.grading.options import GradeOptions
-from grader.grading.predictions import predict_launches, stores_of
+from grader.grading.predictions import stores_of
 from grader.lab.records import Drawn, Lab, Variant
 from grader.launching.trial import Trials
 from grader.measured import PredictedTime
@@ -53,22 +52,17 @@ def prediction_of(
     compiler: CompilerProcess,
     gpu: Gpu | None,
     device: str | None,
-    processes: int = 1,
 ) -> Prediction | None:
     """What tells how fast a changed kernel is; None where no times are predicted.
 
     gpu, device: what times kernels, and the name it has in a result; None where there is none.
-    processes: that may follow launches at once.
     """
     if processor is None:
         return None
     stopwatch = None
     if gpu is not None and device is not None:
         stopwatch = Stopwatch(device, lambda kernels, sizes: gpu.gains(kernels, sizes, trials.oracle, compiler))
-    stores = stores_of(processor, trials.programs, compiler)
-    # Processes have been started for the sweeps.
-    predict = partial(predict_launches, processes=processes, alone_s=0.0)
-    return Prediction(predicted, processor, stores, predict, stopwatch)
+    return Prediction(predicted, processor, stores_of(processor, trials.programs, compiler), stopwatch)
 
 
 def with_changes(result: Result, of: Changing, prediction: Prediction | None) -> Result:

@@ -207,7 +207,7 @@ def _beyond_marks(
 
         changing = Changing(original, emulated.trials, emulated.drawn_trials, emulated.evidence, reading.changed)
         device = result.environment.device if gpu is not None else None
-        prediction = prediction_of(predicted, processor, emulated.trials, compiler, gpu, device, grading.processes)
+        prediction = prediction_of(predicted, processor, emulated.trials, compiler, gpu, device)
         result = with_answers(with_changes(result, changing, prediction), lab, options)
     return result
 

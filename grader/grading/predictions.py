@@ -306,16 +306,14 @@ def main(connection: socket.socket) -> None:
             channel.send(reply)
 
 
-def predict_launches(
-    launches: Sequence[FollowedLaunch], processes: int, alone_s: float = ALONE_S
-) -> list[Prediction | None]:
+def predict_launches(launches: Sequence[FollowedLaunch], processes: int) -> list[Prediction | None]:
     """The predictions of `launches`, in order; None where one could not be followed to its end.
 
-    processes : at most so many, where it takes longer than `alone_s` of processor time.
+    processes : at most so many, where it takes longer than to start them.
     """
     began = time.thread_time()
     done: list[Prediction | None] = []
-    while len(done) < len(launches) and (processes < 2 or time.thread_time() - began < alone_s):
+    while len(done) < len(launches) and (processes < 2 or time.thread_time() - began < ALONE_S):
         done.append(predict_launch(launches[len(done)]))
     rest = launches[len(done) :]
     if len(rest) < 3:
@@ -323,7 +321,7 @@ def predict_launches(
     predictions: dict[int, Prediction | None] = {}
     program = ChildProgram("grader.grading.predictions", (), FOLLOWER_BYTES, is_forkable=True)
     replies: msgspec.msgpack.Decoder[Followed | Waiting] = msgspec.msgpack.Decoder(Followed | Waiting)
-    size = min(processes, len(rest))
+    size = min(processes, -(-len(rest) // 2))
     pool: Pool[int, Followed] = Pool(program, replies, lambda _reply: True, FOLLOW_DEADLINE_S, size)
     with pool:
         for number, launch in enumerate(rest):

@@ -34,9 +34,8 @@ from grader.submission.changes import Original
 from grader.submission.cpp.tree import ParsedFile
 from grader.submission.records import Submission
 from grader.submission.source import SourceText
-from grader.timing import model
 from grader.timing.instructions import Processor
-from grader.timing.prediction import FollowedLaunch, followed, ratio_of, record_of
+from grader.timing.prediction import predict_kernel, ratio_of, record_of
 
 LEAST_GAIN = 1.15
 """How many times as fast a kernel has to be with a change, by prediction, for that to be told."""
@@ -129,16 +128,14 @@ class Stopwatch:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """Predicted times of the kernels as they are, by variant, for `processor`; stores: as of `followed`.
+    """Predicted times of the kernels as they are, by variant, for `processor`; stores: as of `predict_kernel`.
 
-    predict: the times of launches, in order, None of one that cannot be followed to its end.
     stopwatch: times the most promising ones, so that the fastest is told; None: there is no GPU.
     """
 
     times: Mapping[str, PredictedTime | Message]
     processor: Processor
     stores: tuple[ProgramStore, ProgramStore]
-    predict: Callable[[Sequence[FollowedLaunch]], Sequence[model.Prediction | None]]
     stopwatch: Stopwatch | None = None
 
 
@@ -250,23 +247,17 @@ class _Search:
         return next(iter(changes), None)
 
     def _candidates(self, subject: _Right) -> Iterator[_Candidate]:
-        right: list[tuple[Change, str, ParsedFile, _Program, BoundKernel]] = []
-        wanted: dict[int, tuple[BoundKernel, _Program]] = {}
+        predicted = 0
         for parsed, change, cause in self._changes(subject):
-            if self.budget.is_spent or len(right) >= MAX_PREDICTED:
-                break
+            if self.budget.is_spent or predicted >= MAX_PREDICTED:
+                return
             source = replace(parsed.source, text=changed(parsed.source.text, change), written=None)
             program = self._read(source)
             kernel = self._changed_kernel(subject, change, program) if program is not None else None
             if program is None or program.is_spoilt or kernel is None or not self._is_right(subject, kernel, program):
                 continue
-            right.append((change, cause, parsed, program, kernel))
-            if subject.name not in program.times and id(program) not in wanted:
-                self.budget.work -= PREDICTING
-                wanted[id(program)] = kernel, program
-        self._predict(subject, list(wanted.values()))
-        for change, cause, parsed, program, kernel in right:
-            time = program.times[subject.name]
+            predicted += 1
+            time = self._time(subject, kernel, program)
             if time is not None and subject.time.predicted_us >= LEAST_GAIN * time.predicted_us:
                 yield _Candidate(change, cause, parsed, program, kernel, time)
 
@@ -307,17 +298,13 @@ class _Search:
         """Return the predicted time of a kernel of a changed program; None where there is no prediction."""
         if subject.name not in program.times:
             self.budget.work -= PREDICTING
-            self._predict(subject, [(kernel, program)])
+            processor, stores = self.prediction.processor, self.prediction.stores
+            prediction = predict_kernel(kernel, subject.time.size, processor, stores)
+            predicted_time = (
+                None if isinstance(prediction, Message) else record_of(prediction, subject.time.size, processor)
+            )
+            program.times[subject.name] = predicted_time
         return program.times[subject.name]
-
-    def _predict(self, subject: _Right, wanted: Sequence[tuple[BoundKernel, _Program]]) -> None:
-        """Predict times of a kernel in changed programs."""
-        sizes, processor = subject.time.size, self.prediction.processor
-        launches = [followed(kernel, sizes, processor, self.prediction.stores) for kernel, _program in wanted]
-        predictions = iter(self.prediction.predict([one for one in launches if not isinstance(one, Message)]))
-        for launch, (_kernel, program) in zip(launches, wanted, strict=True):
-            prediction = None if isinstance(launch, Message) else next(predictions)
-            program.times[subject.name] = None if prediction is None else record_of(prediction, sizes, processor)
 
     def _changed_kernel(self, subject: _Right, change: Change, program: _Program) -> BoundKernel | None:
         """Return the kernel in a changed program; None where it is not found there."""
