@@ -31,14 +31,18 @@ void show(const char *what, const double *from, int count, bool by_size = false)
     std::printf("\n");
 }
 
+// Of numbers, more than any of these calls wants.
+const int ROOM = 1 << 20;
+
 int main() {
+    std::vector<double> host_work(ROOM);
     cusolverDnHandle_t handle;
     CHECK(cusolverDnCreate(&handle));
     cublasHandle_t blas;
     CHECK(cublasCreate(&blas));
     // Eigenvalues 1, 3, 7 and twice those.
     const std::vector<double> symmetric = {2, 1, 0, 1, 2, 0, 0, 0, 7}, two = {2, 1, 0, 1, 2, 0, 0, 0, 7, 4, 2, 0, 2, 4, 0, 0, 0, 14};
-    double *w = on_device(std::vector<double>(8, 0)), *work = on_device(std::vector<double>(64, 0));
+    double *w = on_device(std::vector<double>(8, 0)), *work = on_device(std::vector<double>(ROOM, 0));
     int *info = on_device(std::vector<int>(8, 5)), size;
 
     syevjInfo_t settings;
@@ -60,12 +64,12 @@ int main() {
 
     int found;
     a = on_device(symmetric);
-    CHECK(cusolverDnDsyevdx(handle, CUSOLVER_EIG_MODE_VECTOR, CUSOLVER_EIG_RANGE_V, CUBLAS_FILL_MODE_LOWER, 3, a, 3, 2.5, 7.5, 0, 0, &found, w, work, 64, info));
+    CHECK(cusolverDnDsyevdx(handle, CUSOLVER_EIG_MODE_VECTOR, CUSOLVER_EIG_RANGE_V, CUBLAS_FILL_MODE_LOWER, 3, a, 3, 2.5, 7.5, 0, 0, &found, w, work, ROOM, info));
     std::printf("%d in the range", found);
     show(":", w, found);
     a = on_device(symmetric);
     double *b = on_device(std::vector<double>{2, 0, 0, 0, 2, 0, 0, 0, 2});
-    CHECK(cusolverDnDsygvdx(handle, CUSOLVER_EIG_TYPE_1, CUSOLVER_EIG_MODE_VECTOR, CUSOLVER_EIG_RANGE_I, CUBLAS_FILL_MODE_UPPER, 3, a, 3, b, 3, 0, 0, 3, 3, &found, w, work, 64, info));
+    CHECK(cusolverDnDsygvdx(handle, CUSOLVER_EIG_TYPE_1, CUSOLVER_EIG_MODE_VECTOR, CUSOLVER_EIG_RANGE_I, CUBLAS_FILL_MODE_UPPER, 3, a, 3, b, 3, 0, 0, 3, 3, &found, w, work, ROOM, info));
     show("sygvdx:", w, found);
     show("its vector:", a, 3, true);
 
@@ -77,7 +81,7 @@ int main() {
     CHECK(cusolverDnDgesvdjBatched(handle, CUSOLVER_EIG_MODE_VECTOR, 2, 2, a, 2, w, u, 2, v, 2, work, size, info, jacobi, 2));
     show("gesvdjBatched:", w, 4);
     double left[2];
-    CHECK(cusolverDnDgesvdaStridedBatched(handle, CUSOLVER_EIG_MODE_VECTOR, 1, 2, 2, a, 2, 4, w, 1, u, 2, 2, v, 2, 2, work, size, info, left, 2));
+    CHECK(cusolverDnDgesvdaStridedBatched(handle, CUSOLVER_EIG_MODE_VECTOR, 1, 2, 2, a, 2, 4, w, 1, u, 2, 2, v, 2, 2, work, ROOM, info, left, 2));
     show("gesvda:", w, 2);
     std::printf("leaves %.4f %.4f\n", left[0], left[1]);
 
@@ -88,13 +92,13 @@ int main() {
     cuDoubleComplex *eigenvalues, of_host[3];
     CHECK(cudaMalloc(&eigenvalues, sizeof of_host));
     double *vectors = on_device(std::vector<double>(9, 0));
-    CHECK(cusolverDnXgeev(handle, params, CUSOLVER_EIG_MODE_NOVECTOR, CUSOLVER_EIG_MODE_VECTOR, 3, CUDA_R_64F, a, 3, CUDA_C_64F, eigenvalues, CUDA_R_64F, nullptr, 3, CUDA_R_64F, vectors, 3, CUDA_R_64F, work, 64, of_host, 16, info));
+    CHECK(cusolverDnXgeev(handle, params, CUSOLVER_EIG_MODE_NOVECTOR, CUSOLVER_EIG_MODE_VECTOR, 3, CUDA_R_64F, a, 3, CUDA_C_64F, eigenvalues, CUDA_R_64F, nullptr, 3, CUDA_R_64F, vectors, 3, CUDA_R_64F, work, ROOM * sizeof(double), host_work.data(), ROOM * sizeof(double), info));
     CHECK(cudaMemcpy(of_host, eigenvalues, sizeof of_host, cudaMemcpyDeviceToHost));
     double real = 0, imaginary = 0;
     for (cuDoubleComplex value : of_host) real += cuCreal(value), imaginary += cuCimag(value) * cuCimag(value);
     std::printf("geev: trace %.4f, imaginary %.4f\n", real, imaginary);
     a = on_device(std::vector<double>{2, 1, 9, 4});
-    CHECK(cusolverDnXtrtri(handle, CUBLAS_FILL_MODE_LOWER, CUBLAS_DIAG_NON_UNIT, 2, CUDA_R_64F, a, 2, work, 64, of_host, 16, info));
+    CHECK(cusolverDnXtrtri(handle, CUBLAS_FILL_MODE_LOWER, CUBLAS_DIAG_NON_UNIT, 2, CUDA_R_64F, a, 2, work, ROOM * sizeof(double), host_work.data(), ROOM * sizeof(double), info));
     show("trtri:", a, 4);
 
     double *one = on_device(std::vector<double>{4, 2, 2, 5}), *other = on_device(std::vector<double>{9, 0, 0, 16});

@@ -46,13 +46,14 @@ int main() {
     int bytes, pivot;
     CHECK(cusparseDcsrilu02_bufferSize(handle, N, COUNT, general, lu, rows, places, ilu, &bytes));
     void *buffer;
-    CHECK(cudaMalloc(&buffer, bytes));
+    CHECK(cudaMalloc(&buffer, bytes + (1 << 20)));
     CHECK(cusparseDcsrilu02_analysis(handle, N, COUNT, general, lu, rows, places, ilu, CUSPARSE_SOLVE_POLICY_NO_LEVEL, buffer));
     CHECK(cusparseDcsrilu02(handle, N, COUNT, general, lu, rows, places, ilu, CUSPARSE_SOLVE_POLICY_NO_LEVEL, buffer));
     CHECK(cusparseXcsrilu02_zeroPivot(handle, ilu, &pivot));
     show("L U:", lu, COUNT);
     csric02Info_t ic;
     CHECK(cusparseCreateCsric02Info(&ic));
+    CHECK(cusparseDcsric02_analysis(handle, N, COUNT, general, llt, rows, places, ic, CUSPARSE_SOLVE_POLICY_USE_LEVEL, buffer));
     CHECK(cusparseDcsric02(handle, N, COUNT, general, llt, rows, places, ic, CUSPARSE_SOLVE_POLICY_USE_LEVEL, buffer));
     show("L L^T:", llt, COUNT);
 

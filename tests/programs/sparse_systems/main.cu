@@ -61,7 +61,7 @@ int main() {
     size_t internal, bytes;
     CHECK(cusolverSpDcsrqrBufferInfoBatched(handle, 4, 4, 10, general, batch, rows, places, 2, info, &internal, &bytes));
     void *buffer;
-    CHECK(cudaMalloc(&buffer, bytes));
+    CHECK(cudaMalloc(&buffer, bytes + internal));
     CHECK(cusolverSpDcsrqrsvBatched(handle, 4, 4, 10, general, batch, rows, places, bs, xs, 2, info, buffer));
     std::vector<double> of_batch(8);
     CHECK(cudaMemcpy(of_batch.data(), xs, 8 * sizeof(double), cudaMemcpyDeviceToHost));
@@ -74,7 +74,9 @@ int main() {
     // Its rows the other way around, and where each number was.
     std::vector<int> turned = {3, 2, 1, 0}, were(10);
     for (int i = 0; i < 10; i++) were[i] = i;
-    CHECK(cusolverSpXcsrpermHost(handle, 4, 4, 10, general, offsets.data(), columns.data(), turned.data(), turned.data(), were.data(), buffer));
+    CHECK(cusolverSpXcsrperm_bufferSizeHost(handle, 4, 4, 10, general, offsets.data(), columns.data(), turned.data(), turned.data(), &bytes));
+    std::vector<char> host(bytes);
+    CHECK(cusolverSpXcsrpermHost(handle, 4, 4, 10, general, offsets.data(), columns.data(), turned.data(), turned.data(), were.data(), host.data()));
     std::printf("turned: %d %d, first was %d\n", offsets[1], columns[0], were[0]);
     CHECK(cusolverSpDestroyCsrqrInfo(info));
     CHECK(cusolverSpDestroy(handle));
