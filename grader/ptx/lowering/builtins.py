@@ -207,19 +207,24 @@ def _charge(group: Group, lanes: int) -> None:
     group.batch.budget.issued += lanes * ISSUED_PER_LANE
 
 
-def _malloc(group: Group, instruction: Instruction, arguments: list[int], returns: list[int]) -> None:
+def _allocated(group: Group, instruction: Instruction, sizes: int) -> Array:
+    """Return an address for each lane, 0 where the heap has no room.  sizes: the argument that says how much."""
     batch, line = group.batch, instruction.location.line
     heap = heap_of(batch.device)
     pointers = np.zeros(group.lanes.n, U64)
     _charge(group, group.lanes.n)
-    for position, size in enumerate(_argument(group, arguments[0], U64).tolist()):
+    for position, size in enumerate(_argument(group, sizes, U64).tolist()):
         allocation = heap.allocate(size, line)
         if allocation is not None:
             pointers[position] = allocation[0]
             for notify in batch.watchers.renewed:
                 notify(heap.array, allocation[0] - heap.array.base, allocation[1])
     batch.note_change()
-    _results(group, returns[0], pointers)
+    return pointers
+
+
+def _malloc(group: Group, instruction: Instruction, arguments: list[int], returns: list[int]) -> None:
+    _results(group, returns[0], _allocated(group, instruction, arguments[0]))
 
 
 def _free(group: Group, instruction: Instruction, arguments: list[int], returns: list[int]) -> None:
@@ -239,6 +244,8 @@ def _free(group: Group, instruction: Instruction, arguments: list[int], returns:
 # Launches out of a kernel (CUDA C++ programming guide, dynamic parallelism): a kernel asks for memory, puts the
 # arguments there, and hands it back.
 
+_NO_MEMORY = 2
+"""`cudaErrorMemoryAllocation`."""
 FIRST_HANDLE = 16
 """Of streams and events; those below are streams that every grid has."""
 LAUNCH_ARGUMENT_BYTES = 16 << 20
@@ -317,6 +324,20 @@ def _stream_create(group: Group, instruction: Instruction, arguments: list[int],
     _succeed(group, instruction, arguments, returns)
 
 
+def _cuda_malloc(group: Group, instruction: Instruction, arguments: list[int], returns: list[int]) -> None:
+    """`cudaMalloc` of a kernel, from the same heap: store the pointer, and return whether there was room."""
+    pointers = _allocated(group, instruction, arguments[1])
+    spec = AccessSpec(replace(instruction, opcode="st", modifiers=("b64",), operands=()), "store")
+    places = from_array(_argument(group, arguments[0], U64), group.lanes, 8)
+    load_store.store(group, spec, places, 0, [from_array(pointers, group.lanes, 8)])
+    _results(group, returns[0], np.where(pointers == 0, _NO_MEMORY, 0).astype(np.int32))
+
+
+def _cuda_free(group: Group, instruction: Instruction, arguments: list[int], returns: list[int]) -> None:
+    _free(group, instruction, arguments, returns)
+    _succeed(group, instruction, arguments, returns)
+
+
 def _last_error(group: Group, instruction: Instruction, arguments: list[int], returns: list[int]) -> None:
     errors = _errors(group)
     _results(group, returns[0], np.array([errors.get(lane, 0) for lane in group.lanes.ids.tolist()], np.int32))
@@ -338,6 +359,8 @@ BUILTINS: dict[str, Callable[[Group, Instruction, list[int], list[int]], None]] 
     "__assertfail": _assert_fail,
     "malloc": _malloc,
     "free": _free,
+    "__cudaCDP2Malloc": _cuda_malloc,
+    "__cudaCDP2Free": _cuda_free,
     "__cudaCDP2GetParameterBufferV2": _parameter_buffer,
     "__cudaCDP2LaunchDeviceV2": _launch_device,
     "__cudaCDP2StreamCreateWithFlags": _stream_create,
