@@ -52,7 +52,10 @@ def grid_of(plan: LaunchPlan, sizes: Sizes) -> Axes:
     extents = [prod(sizes[name] for name in covered.split("*")) for covered in plan.covers]
     # What a block covers with a thread for each element it covers with as many as it has at these sizes.
     block = block_of(plan, sizes)
-    tiles = [now if tile == threads else tile for tile, threads, now in zip(plan.tile, plan.block, block, strict=False)]
+    tiles = [
+        now if tile == threads and now > 0 else tile
+        for tile, threads, now in zip(plan.tile, plan.block, block, strict=False)
+    ]
     counts = [-(-extent // tile) for extent, tile in zip(extents, tiles, strict=False)]
     x, y, z = [*counts, 1, 1, 1][:3]
     return x, y, z
