@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from grader.grading.reading import Reading, Seen
     from grader.lab.expected import Oracle
     from grader.launching.kernel import BoundKernel
+    from grader.launching.programs import ProgramStore
     from grader.launching.trial import Trials
     from grader.running.cases import Draw
     from grader.running.function_runs import Called
@@ -278,11 +279,12 @@ class _Emulated:
 
 def _emulated(grading: _Grading, submission: Submission) -> _Emulated:
     from grader.grading.reading import compiled
+    from grader.launching.programs import ProgramStore
 
     # Compile: what does not is evidence already.
-    drawn, trials, drawn_trials = _trials(grading, submission)
-    lab, programs = grading.lab, trials.programs
+    lab, programs = grading.lab, ProgramStore(grading.compiler, ARCHITECTURE)
     by_variant = compiled(lab, submission, programs)
+    drawn, trials, drawn_trials = _trials(grading, submission, programs)
     # Run at the lab's sizes and at a case that is drawn.
     by_variant = _run(trials, drawn_trials, submission, by_variant, grading.listeners.checked)
     submission, by_variant = with_best(
@@ -298,10 +300,11 @@ def _called(grading: _Grading, folder: Path, stack: ExitStack, gpu: FunctionGpu 
     """
     from grader.checks import judge
     from grader.grading.functions import read_function, run_function, staged
+    from grader.launching.programs import ProgramStore
 
     lab, reading, checked = grading.lab, grading.reading, grading.listeners.checked
     submission = read_function(reading.submitted, staged(reading.submitted, reading.sources, lab, folder), lab)
-    drawn, trials, drawn_trials = _trials(grading, submission)
+    drawn, trials, drawn_trials = _trials(grading, submission, ProgramStore(grading.compiler, ARCHITECTURE))
     by_variant, called = run_function(lab, submission, trials.oracle, drawn_trials, stack, gpu)
     sources = [_source(source) for source in submission.sources]
     for evidence in by_variant.values():
@@ -311,15 +314,13 @@ def _called(grading: _Grading, folder: Path, stack: ExitStack, gpu: FunctionGpu 
     return _Emulated(submission, by_variant, drawn, trials, drawn_trials, called)
 
 
-def _trials(grading: _Grading, submission: Submission) -> tuple[Draw, Trials, Trials]:
+def _trials(grading: _Grading, submission: Submission, programs: ProgramStore) -> tuple[Draw, Trials, Trials]:
     from grader.lab.expected import Oracle
     from grader.launching.emulator import Emulator
-    from grader.launching.programs import ProgramStore
     from grader.launching.trial import Trials
     from grader.running.cases import draw
 
     lab, warm = grading.lab, grading.warm
-    programs = ProgramStore(grading.compiler, ARCHITECTURE)
     drawn = draw(lab, {s.file: s.text for s in submission.sources}, grading.secret)
     drawn_lab = replace(lab, seed=drawn.seed)
     trials = Trials(lab, grading.oracle, programs, Emulator(warm.launches if warm is not None else None))
