@@ -35,12 +35,13 @@ def host_slip_changes(host: Host) -> Iterator[Change]:
 
 def _sizes_of_pointers(function: Function) -> Iterator[Change]:
     """`fwrite(a, sizeof(a), n, file)` with the size of an element in place of a pointer's."""
+    pointers = {declared_name(n) for n in descendants(function.item.node) if n.type == "pointer_declarator"}
     for node in function.nodes:
         if function.callee(node).rpartition("::")[2] not in _WITH_ELEMENTS:
             continue
         for part in descendants(node):
             name = _SIZE_OF.fullmatch(function.text(part)) if part.type == "sizeof_expression" else None
-            if name is not None and re.search(rf"\*\s*(?:const\s+)?{name[1]}\b", function.text(function.item.node)):
+            if name is not None and name[1] in pointers:
                 yield function.replacement("host", part, f"sizeof(*{name[1]})", -0.5, "pointer", "pointer")
 
 
@@ -63,13 +64,12 @@ def _rests(function: Function) -> Iterator[Change]:
             if first is None or start is None:
                 continue
             text = f"{name} == {count} - 1 ? {function.text(whole)} - {declared_name(start)} : {length}"
-            edits = [function.inserted(first.end_byte, f"\n{function.indent(first)}const auto part = {text};")]
-            edits += [
-                function.replaced(use, "part")
-                for use in descendants(body)
-                if use.type == "identifier" and use.start_byte > first.end_byte and function.text(use) == length
-            ]
-            yield Change("host", function.line(node), tuple(edits), 0.2, "rest", "rest")
+            uses = [n for n in descendants(body) if n.type == "identifier" and n.start_byte > first.end_byte]
+            edits = [function.replaced(use, "part") for use in uses if function.text(use) == length]
+            if edits and "part" not in function.parsed.words(function.item.node):
+                part = f"\n{function.indent(first)}const auto part = {text};"
+                edits = [function.inserted(first.end_byte, part), *edits]
+                yield Change("host", function.line(node), tuple(edits), 0.2, "rest", "rest")
 
 
 def _twice(function: Function) -> Iterator[Change]:

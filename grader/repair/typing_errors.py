@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _SYNC = re.compile(r"__\w+_sync")
-_BY_DISTANCE = {"__shfl_xor_sync": "__shfl_down_sync", "__shfl_down_sync": "__shfl_xor_sync"}
+_SHUFFLES = {"__shfl_xor_sync": ("__shfl_down_sync", "by_distance"), "__shfl_down_sync": ("__shfl_xor_sync", "by_xor")}
+"""Each with what may be meant in its place, and the words for that."""
 _PLAIN_CONDITION = re.compile(r"!?\s*\(?[\w.]+\)?")
 LIKELIEST = -2.5
 """What a change costs of what makes no sense as it is written: it comes before whatever else hides its effect."""
@@ -100,9 +101,12 @@ def _literal_block(function: Function, node: Node) -> Iterator[Change]:
 
 def _stride(function: Function, loop: Node) -> Iterator[Change]:
     """A loop that begins at the thread's number in the grid and goes on by the threads of its block alone."""
-    start, update = (loop.child_by_field_name(name) for name in ("initializer", "update"))
+    start, condition, update = (loop.child_by_field_name(n) for n in ("initializer", "condition", "update"))
     step = assignment_of(update)
     if start is None or step is None or step[1] != "+=":
+        return
+    if condition is not None and "blockIdx" in function.text(condition):
+        # Up to the end of the block's own part.
         return
     words, text = function.names_in(start), function.text(step[2])
     for axis in "xyz":
@@ -200,8 +204,9 @@ def _lanes(function: Function, call: Node) -> Iterator[Change]:
     if re.fullmatch(r"0x[0-9a-f]+", mask) and int(mask, 16) < int(ALL_LANES, 16):
         yield function.replacement("expression", arguments[0], ALL_LANES, 0.4, "mask", "all_lanes")
     called = call.child_by_field_name("function")
-    if name in _BY_DISTANCE and called is not None:
-        yield function.replacement("expression", called, _BY_DISTANCE[name], 1.2, "opposite", "shuffle_way")
+    if name in _SHUFFLES and called is not None:
+        meant, words = _SHUFFLES[name]
+        yield function.replacement("expression", called, meant, 1.2, "opposite", words)
 
 
 def _lane(function: Function, node: Node) -> Iterator[Change]:
@@ -214,7 +219,7 @@ def _lane(function: Function, node: Node) -> Iterator[Change]:
 
 
 def _with_itself(function: Function, node: Node) -> Iterator[Change]:
-    """`which ^= which`, which is always 0, with 1: of two buffers the other one."""
+    """`which ^= which`, which is always 0, with 1: of two buffers the other one, of a distance one less."""
     assignment = assignment_of(node)
     if assignment is None or assignment[1] not in ("^=", "-=", "%=", "="):
         return

@@ -248,7 +248,8 @@ DETAILS = {
         "expression": (
             "wrapped in_place template shuffle_mask shuffle_width cancellation digits division parentheses "
             "chained opposite shuffle_way neighbour factor squared unused unsigned signed narrow "
-            "not_shared lost macro shadowed stale atomic brackets twice order all_lanes lane fraction itself"
+            "not_shared lost macro shadowed stale atomic brackets twice order all_lanes lane fraction itself "
+            "by_distance by_xor"
         ),
         "index": (
             "exchanged unused axes axes_next names_next tile macro macro_name threads everything crossed limit groups "

@@ -82,7 +82,9 @@ REPAIRS: Texts = {
     ),
     "expression_brackets": N_("Parentheses are missing in line {line}: the terms of the sum belong together."),
     "expression_twice": N_("Line {line} repeats the line before it."),
-    "expression_order": N_("Line {line} uses a value that the next line sets: the two are in the wrong order."),
+    "expression_order": N_(
+        "Line {line} uses a value that the statement after it sets: the two are in the wrong order."
+    ),
     "expression_all_lanes": N_("The mask in line {line} leaves out lanes that take part: name all 32."),
     "expression_lane": N_(
         "Line {line} needs the thread's number within its warp, threadIdx.x % 32, and takes that within its block."
@@ -90,9 +92,14 @@ REPAIRS: Texts = {
     "expression_fraction": N_(
         "The array in line {line} has integers as its elements: what is stored in it loses its fraction."
     ),
-    "expression_itself": N_(
-        "Line {line} combines a variable with itself, so that it always gets the same value: of two buffers only one "
-        "is used."
+    "expression_itself": N_("Line {line} combines a variable with itself, so that the result is 0 every time."),
+    "expression_by_distance": N_(
+        "In line {line} each lane needs the value of the lane that is further on by the distance: __shfl_down_sync "
+        "takes it, while __shfl_xor_sync exchanges the values of two lanes."
+    ),
+    "expression_by_xor": N_(
+        "In line {line} both lanes of a pair need each other's value: __shfl_xor_sync exchanges them, while with "
+        "__shfl_down_sync only the lower one gets the other's."
     ),
     "index_other_axis": N_("Line {line} limits an index by the size of the other axis."),
     "index_within_block": N_(

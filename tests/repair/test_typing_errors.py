@@ -52,8 +52,17 @@ def test_slips_of_kernels(body: str, old: str, new: str, cost: float) -> None:
     assert made[body.replace(old, new) if body.count(old) == 1 else body[: body.rindex(old)] + new] == cost
 
 
+def test_shuffles_have_their_words() -> None:
+    for way, words in (("xor", "by_distance"), ("down", "by_xor")):
+        made = changes(typing_changes, f"float v = a[0];\nout[0] = __shfl_{way}_sync(~0u, v, 4);")
+        assert [change.detail for change in made.values() if change.group == "opposite"] == [words]
+
+
 def test_what_is_in_order_is_left_alone() -> None:
     stepping = "for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) out[i] = i;"
+    # Up to the end of the block's own part.
+    own = "for (int i = blockIdx.x * 64 + threadIdx.x; i < 64 * (blockIdx.x + 1); i += blockDim.x) out[i] = i;"
+    assert not any("gridDim" in text for text in changes(typing_changes, own))
     for body in (stepping, f"{PAIR}int b = min(y + 1, h - 1);\nout[b] = 1;", "int k = 1;\nk ^= 1;\nout[k] = 1;"):
         assert not changes(typing_changes, body)
 
@@ -85,3 +94,18 @@ def test_slips_of_host_code(body: str, after: str) -> None:
     host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
     made = [changed(text, change).removeprefix(HEAD).removesuffix("}\n").strip() for change in host_slip_changes(host)]
     assert made == [after]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        # The size of a number and of a whole array.
+        "g(2 * n);\nfwrite(&n, sizeof(n), 1, file);",
+        "float own[8];\n*own = 1;\nfwrite(own, sizeof(own), 1, file);",
+        # The name is taken.
+        "int part = n / parts;\nfor (int p = 0; p < parts; p++) {\nint at = p * part;\ng(a + at, part);\n}",
+    ],
+)
+def test_right_host_code_is_left_alone(body: str) -> None:
+    host = host_of(parse(SourceText(Path("p.cu"), f"{HEAD}{body}\n}}\n", "utf-8")))
+    assert list(host_slip_changes(host)) == []

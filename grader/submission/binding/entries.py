@@ -149,7 +149,7 @@ def entries_of(
     read: the launches in the text of `files`, see `sites_of`.  codes: what is compiled of the first of `files`.
     """
     lines = {parsed.file: parsed.source.text.split("\n") for parsed in files}
-    launches = with_observed(read, observed, changed)
+    launches = with_observed(read, observed, changed, {parsed.file: parsed.constants for parsed in files})
     lacking = {
         file
         for main, code in zip(files, codes, strict=False)

@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Generic, TypeVar
 
+from grader.submission.cpp.constants import Constants
+from grader.submission.cpp.syntax import Number
 from grader.submission.kernels.records import LaunchSite, ObservedRuns, SeenLaunch, SeenProbe
 from grader.submission.records import ORIGINS, Origin
 
@@ -61,13 +63,17 @@ def places_read_true(sites: Sequence[LaunchSite]) -> frozenset[Place]:
 
 
 def with_observed(
-    sites: Sequence[LaunchSite], observed: ObservedRuns, changed: frozenset[Place] = frozenset()
+    sites: Sequence[LaunchSite],
+    observed: ObservedRuns,
+    changed: frozenset[Place] = frozenset(),
+    constants: Mapping[str, Constants] | None = None,
 ) -> list[LaunchSite]:
     """Every launch that was seen, as a `LaunchSite` with what its text says of other sizes; then what was only read.
 
     Of a kernel that a file was seen to launch, what that file was not seen to launch is left out: branches not taken.
 
     changed: the program was seen before its text was changed; launches at these places follow the text.
+    constants: of each file, for what its launches' expressions name.
     """
     distinct: dict[tuple[object, ...], SeenLaunch] = {}
     for launch in observed.launches:
@@ -75,7 +81,7 @@ def with_observed(
         distinct.setdefault((*place, launch.template_arguments, launch.block, launch.grid), launch)
     observed_sites: list[LaunchSite] = []
     for launch in _most_parallel_first(list(distinct.values())):
-        site = _site(launch, sites, changed)
+        site = _site(launch, sites, changed, constants or {})
         site = replace(site, arguments=_as_meant(site.arguments, launch), exchanged=launch.exchanged)
         observed_sites.append(replace(site, probes=_probes(launch, observed)) if site.grid is not None else site)
     places = {(launch.kernel, _name(launch.file)) for launch in distinct.values()}
@@ -99,7 +105,9 @@ def _threads(launch: SeenLaunch) -> int:
     return 0 if launch.refused else prod(launch.grid) * prod(launch.block)
 
 
-def _site(launch: SeenLaunch, sites: Sequence[LaunchSite], changed: frozenset[Place]) -> LaunchSite:
+def _site(
+    launch: SeenLaunch, sites: Sequence[LaunchSite], changed: frozenset[Place], constants: Mapping[str, Constants]
+) -> LaunchSite:
     """The launch as it was seen; what its text says of it is kept as far as it agrees."""
     same = [site for site in sites if site.kernel == launch.kernel and _is_at(site, launch)]
     read = min(same, key=lambda site: _disagreement(site, launch), default=None)
@@ -112,6 +120,8 @@ def _site(launch: SeenLaunch, sites: Sequence[LaunchSite], changed: frozenset[Pl
     if read is not None and read.block is not None and is_changed and is_told_apart:
         shared_bytes = launch.shared_bytes if read.shared_bytes is None else read.shared_bytes
         return replace(read, shared_bytes=shared_bytes, seen=launch.arguments, observed=True, filled=launch.filled)
+    if read is not None and change is None:
+        read = _at_seen_sizes(read, launch, constants.get(read.file, Constants()))
     if read is None:
         plain = LaunchSite(launch.kernel, launch.line, launch.block, (), launch.shared_bytes, file=launch.file)
     elif launch.change is not None and read.block is not None:
@@ -143,6 +153,20 @@ def _site(launch: SeenLaunch, sites: Sequence[LaunchSite], changed: frozenset[Pl
         filled=launch.filled,
         changed=(change.name, change.value) if change is not None and change.file else ("", 0),
     )
+
+
+def _at_seen_sizes(read: LaunchSite, launch: SeenLaunch, constants: Constants) -> LaunchSite:
+    """What the text comes to where its arguments are what was seen: `min(n, 256)` threads of an `n` that the program
+    was started with.  Where the block would be another one, the text as it was read."""
+    if len(read.arguments) != len(launch.arguments):
+        return read
+    given = zip(_as_meant(read.arguments, launch), launch.arguments, strict=True)
+    values = {text: Number(argument.value) for text, argument in given if argument.value is not None}
+    axes = [constants.integer(axis, values.get) for axis in read.block_expressions]
+    if not axes or (*axes, 1, 1)[:3] != launch.block:
+        return read
+    shared_bytes = constants.integer(read.shared_expression, values.get)
+    return replace(read, block=launch.block, shared_bytes=read.shared_bytes if shared_bytes is None else shared_bytes)
 
 
 def _as_meant(texts: tuple[str, ...], launch: SeenLaunch) -> tuple[str, ...]:

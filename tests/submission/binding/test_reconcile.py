@@ -13,6 +13,8 @@ import pytest
 from grader.lab.labs import find
 from grader.submission.binding.reconcile import OF_LAUNCHES, Fact, first, places_read_true, weakest_of, with_observed
 from grader.submission.binding.sizes import formulas_of
+from grader.submission.cpp.constants import Constants
+from grader.submission.cpp.syntax import Number
 from grader.submission.folder import LabSettings, VariantSettings
 from grader.submission.kernels.records import LaunchSite, ObservedRuns, SeenArgument, SeenLaunch, SeenRun
 from grader.submission.records import ORIGINS, Origin, Origins, VariantBinding
@@ -67,6 +69,38 @@ def test_where_the_text_was_wrong_what_was_seen_holds() -> None:
     assert places_read_true(sites) == frozenset()
     [site] = with_observed([wrong], OBSERVED, places_read_true(sites))
     assert (site.block, site.grid) == ((16, 16, 1), (4, 4, 1))
+
+
+@pytest.mark.parametrize(
+    ("limit", "seen_bytes", "block", "has_block", "has_bytes"),
+    [
+        ("256", 384, 96, True, True),
+        ("MOST", 384, 96, True, True),
+        # The text is of another launch, or says another size of the memory.
+        ("64", 384, 96, False, False),
+        ("256", 400, 96, True, False),
+        ("UNKNOWN", 384, 96, False, False),
+    ],
+)
+def test_the_text_holds_where_it_agrees_at_the_sizes_that_were_seen(
+    limit: str, seen_bytes: int, block: int, has_block: bool, has_bytes: bool
+) -> None:
+    constants = Constants(values={"MOST": Number(256)})
+    expressions = [constants.parse(text) for text in (f"n < {limit} ? n : {limit}", "4 * n")]
+    read = replace(
+        READ,
+        block=(256, 1, 1),
+        shared_bytes=4096,
+        arguments=("n",),
+        block_expressions=tuple(e for e in expressions[:1] if e is not None),
+        shared_expression=expressions[1],
+    )
+    arguments = (SeenArgument("n", "int", 96),)
+    seen = msgspec.structs.replace(SEEN, block=(block, 1, 1), shared_bytes=seen_bytes, arguments=arguments)
+    observed = ObservedRuns((SeenRun(("a.cu",), (seen,), ended=True),))
+    [site] = with_observed([read], observed, constants={"a.cu": constants})
+    assert (site.block, site.shared_bytes) == ((block, 1, 1), seen_bytes)
+    assert (bool(site.block_expressions), site.shared_expression is not None) == (has_block, has_bytes)
 
 
 def test_instances_of_a_template_on_one_line_are_not_confused() -> None:
