@@ -166,7 +166,21 @@ def _at_seen_sizes(read: LaunchSite, launch: SeenLaunch, constants: Constants) -
     if not axes or (*axes, 1, 1)[:3] != launch.block:
         return read
     shared_bytes = constants.integer(read.shared_expression, values.get)
-    return replace(read, block=launch.block, shared_bytes=read.shared_bytes if shared_bytes is None else shared_bytes)
+    return replace(
+        read,
+        block=launch.block,
+        tile=_at_seen_block(read, launch),
+        shared_bytes=read.shared_bytes if shared_bytes is None else shared_bytes,
+    )
+
+
+def _at_seen_block(read: LaunchSite, launch: SeenLaunch) -> tuple[int | None, ...]:
+    """What a block covers where it has the threads that were seen: as many elements, or one; () where that is not
+    known, as of two elements for each of the threads that the text had."""
+    axes = list(zip(read.tile, read.block or launch.block, launch.block, strict=False))
+    if any(tile not in (None, 1, then) and then != now for tile, then, now in axes):
+        return ()
+    return tuple(now if tile == then else tile for tile, then, now in axes)
 
 
 def _as_meant(texts: tuple[str, ...], launch: SeenLaunch) -> tuple[str, ...]:

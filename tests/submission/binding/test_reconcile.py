@@ -101,6 +101,11 @@ def test_the_text_holds_where_it_agrees_at_the_sizes_that_were_seen(
     [site] = with_observed([read], observed, constants={"a.cu": constants})
     assert (site.block, site.shared_bytes) == ((block, 1, 1), seen_bytes)
     assert (bool(site.block_expressions), site.shared_expression is not None) == (has_block, has_bytes)
+    # Of 16 elements nobody knows whether they are a part of the block's.
+    assert site.tile == ()
+    for tile, at_seen in (((256,), (96,)), ((1,), (1,)), ((None,), (None,))):
+        [site] = with_observed([replace(read, tile=tile)], observed, constants={"a.cu": constants})
+        assert site.tile == (at_seen if has_block else ())
 
 
 def test_instances_of_a_template_on_one_line_are_not_confused() -> None:
