@@ -245,12 +245,7 @@ def is_right(trials: Trials, kernel: BoundKernel, before: Evidence, budget: Budg
     budget.compiled()
     cases = kernel.sizes.planned(trials.lab.cases["emulator"], kernel.binding.takes_sizes)
     small = sorted((case for case in cases if case[0] != "observe"), key=lambda case: prod(case[1].values())) or cases
-    emulated = [r for r in before.runs if r.backend == "emulator"]
-    needed = {(r.kind, repr(r.sizes)): instructions_of(r) for r in emulated}
-    wrong = [(r.kind, r.sizes) for r in emulated if r.outcome.status != "ok" or not r.is_right or faults(r)]
-    if wrong and not any(case in cases for case in wrong):
-        # At the usual sizes it was right as it was: most changes are seen to mend nothing at the one where it was not.
-        small = [min(wrong, key=lambda case: prod(case[1].values())), *small]
+    needed = {(r.kind, repr(r.sizes)): instructions_of(r) for r in before.runs if r.backend == "emulator"}
     for number, (kind, sizes) in enumerate(small):
         loaded = kernel.load(trials.programs, sizes)
         if loaded.entry is None or min(kernel.geometry(sizes).grid) < 1:
