@@ -18,6 +18,7 @@ from grader.compiler.diagnostics import Diagnostic
 from grader.compiler.headers import reads_beyond
 from grader.compiler.process import CompilerProcess
 from grader.compiler.result import CompileResult, for_oldest
+from grader.message import Message
 from grader.processes.limits import landlock_version
 from grader.programs.host_functions import as_nvcc
 from grader.programs.sandbox.process import Code, Wanted
@@ -240,12 +241,13 @@ class _Thread:
             raise self._error
 
 
-def complaint(result: CompileResult) -> str:
-    """Return the first error as "file:line: text", or the reason where there is none."""
+def complaint(result: CompileResult) -> str | Message:
+    """Return the first error as "file:line: text", one without a place of its own as a message, or the reason."""
     errors = [d for d in result.diagnostics if d.severity == "error"]
     if not errors:
         return result.reason
-    return f"{errors[0].file}:{errors[0].line}: {errors[0].message}"
+    first = errors[0]
+    return first.message if isinstance(first.message, Message) else f"{first.file}:{first.line}: {first.message}"
 
 
 MAX_PTX_BYTES = 48 << 20

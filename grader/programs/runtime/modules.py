@@ -129,7 +129,8 @@ def compile_program(state: State, place: Place, program: int, count: int, option
         kept += ("--relocatable-device-code=true",)
     state.meter.spend(COMPILE_INSTRUCTIONS)
     code = state.compile_unit(Wanted(-1, tuple(source.names), sources=tuple(source.sources), options=kept))
-    source.ptx, source.log, source.entries = code.ptx, code.log or code.reason, dict(code.entries)
+    source.ptx, source.entries = code.ptx, dict(code.entries)
+    source.log = code.log or (code.reason if isinstance(code.reason, str) else "")
     return _COMPILATION if code.reason else 0
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from grader.errors import InternalError
-from grader.message import msg
+from grader.message import Message, msg
 from grader.processes.channel import DeadlinePassed, PeerGone
 from grader.processes.child import END_WAIT_S, Child, ChildProgram, Ending
 from grader.programs.records import FunctionCall, Observation, RunLimits
@@ -58,7 +58,7 @@ class Code(msgspec.Struct, frozen=True, tag="code"):
     """
 
     ptx: str
-    reason: str
+    reason: str | Message
     compiler: str = "nvrtc"
     cubin: bytes = b""
     log: str = ""

@@ -42,7 +42,7 @@ MAX_SHARED_BYTES = 256 << 20
 """Of arrays, beyond which they are not: so many bytes are copied for each share, and compared."""
 PIECES = 64
 """That the blocks are shared in, by turns: those of one region may take longer than others."""
-MAX_UNDONE_BYTES = 32 << 20
+MAX_UNDONE_BYTES = 64 << 20
 """Of arrays, beyond which none does."""
 MAX_COPIED_BYTES = 1 << 30
 """Of arrays, and what is known to be written of them, beyond which they are not copied for a launch."""
@@ -91,9 +91,15 @@ class Threads:
         return self._wanted.a_thread if self._wanted.watched else 0
 
     def undo(self) -> Callable[[], None] | None:
-        """Save the arrays and return what restores them; None where nothing is to be undone."""
-        arrays = [array for array in self._reached.values() if not array.read_only]
-        if self._wanted.a_thread or sum(len(array.data) for array in arrays) > MAX_UNDONE_BYTES:
+        """Save the arrays and return what restores them; None where nothing is to be undone.
+
+        Of all of the device: the interpreter also stores where only pointers in memory lead.
+        """
+        if self._wanted.a_thread:
+            return None
+        every = {id(array): array for array in self._device.arrays if array is not None and not array.read_only}
+        arrays = list(every.values())
+        if sum(len(array.data) for array in arrays) > MAX_UNDONE_BYTES:
             return None
         kept = [(array, array.data.copy(), None if array.valid is None else array.valid.copy()) for array in arrays]
 

@@ -296,6 +296,19 @@ def test_of_a_long_kernel_whose_blocks_run_side_by_side_a_few_are_watched(monkey
     assert (got.counters.sampled_blocks, got.counters.total_blocks) == (2, 16)
 
 
+def test_what_a_first_attempt_stored_where_a_pointer_in_memory_leads_is_undone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["grader.ptx.launch"], "CAUTION", 3_000_000)
+    source = f"""__global__ void k(int** table, const unsigned* in) {{ {WHERE} table[0][i] += 1; int s = i;
+        for (int a = 0; a < 300; a++) s = s * 3 + (in[(i + a) % 4096] >> (s & 7)); table[0][i] += s & 4096; }}"""
+    device, module = Device(), compiled(source)
+    counts = device.buffer("counts", np.zeros(4096, np.int32))
+    table = device.buffer("table", np.array([counts.address], np.uint64))
+    into = device.buffer("in", BITS[:4096])
+    options: dict[str, Any] = {"observe": True, "unwatched_apart": True}
+    launch(module, Launch(module.entries()[0], (16,), (256,), [table, into], **options))
+    assert set(counts.read(np.int32).tolist()) == {1, 4097}
+
+
 def test_arrays_stay_where_they_live_from_launch_to_launch() -> None:
     body = "out[i] += in[i] * 3 + i; if (i == bad) out[n] = 1;"
     source = f"__global__ void k(int* out, const int* in, int n, int bad) {{ {WHERE} {body} }}"
