@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from grader.compiler.diagnostics import Diagnostic
 from grader.compiler.process import CompilerProcess
+from grader.compiler.result import CompileResult
+from grader.message import Message
 from grader.programs import sources
-from grader.programs.kernels import DevicePtx, compile_device, joined, missing
+from grader.programs.kernels import DevicePtx, compile_device, complaint, joined, missing
 from grader.programs.toolchain.zig import build
 from grader.ptx import parse
 from grader.ptx.frontend.nodes import Instruction
@@ -90,6 +93,11 @@ def test_what_is_wrong_with_device_code_is_told_at_its_line() -> None:
     done = made("__global__ void k(int *p) {\n    p[0] = nowhere(3);\n}\n")
     assert (done.ptx, done.reason) == ("", "errors")
     assert (done.diagnostics[0].file, done.diagnostics[0].line) == ("a.cu", 2)
+
+
+@pytest.mark.parametrize(("words", "told"), [("bad", "a.cu:1: bad"), (Message("compiler.error_elsewhere"),) * 2])
+def test_an_error_that_has_no_place_is_told_as_a_message(words: str | Message, told: str | Message) -> None:
+    assert complaint(CompileResult(False, diagnostics=(Diagnostic("a.cu", 1, "error", words),))) == told
 
 
 def test_a_program_with_thrust_is_told_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
