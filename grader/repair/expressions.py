@@ -25,7 +25,8 @@ LOGIC = {"&&": "||", "||": "&&"}
 ASSIGNMENTS = {"=": ("+=",), "+=": ("=", "-="), "-=": ("+=",), "*=": ("/=", "+="), "/=": ("*=",), ">>=": ("<<=",)}
 MAX_STEPS = 4
 """Steps of other loops that one is tried with."""
-_INTEGER = re.compile(r"\d{1,18}[uUlL]*")
+# No octal one: as a number with a point it is another.
+_INTEGER = re.compile(r"(?:0|[1-9]\d{0,17})[uUlL]*")
 _FLOAT = re.compile(r"(\d*\.\d*|\d+)([eE][+-]?\d+)?[fF]?")
 
 
@@ -330,7 +331,7 @@ def _divided(function: Function, node: Node, left: Node, right: Node) -> Iterato
     outer = node.parent
     cast = outer.parent if outer is not None and outer.type == "parenthesized_expression" else None
     # Of two numbers the quotient is known, and a fraction is lost for nothing: nobody means 3 / 2 by 1.
-    values = [int(function.text(side).rstrip("uUlL"), 0) if all(numbers) else 0 for side in (left, right)]
+    values = [int(function.text(side).rstrip("uUlL")) if all(numbers) else 0 for side in (left, right)]
     is_uneven = values[1] > 1 and values[0] % values[1] > 0
     is_likely = numbers[0] or (cast and cast.type == "cast_expression")
     cost = -2.0 if is_uneven else 0.2 if all(numbers) else 0.8 if is_likely else 2.4

@@ -10,6 +10,7 @@ import pytest
 from grader.message import Message
 from grader.programs.device_memory import Allocation
 from grader.programs.moved import SourceLines
+from grader.programs.runtime.memory import name_at
 from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.silent import POINTER_BYTES, VECTOR_BYTES, check_size, tell_unread
 from grader.programs.runtime.state import State
@@ -57,3 +58,16 @@ def test_a_text_of_the_same_words_over_and_over_is_searched_in_time(text: str) -
 )
 def test_the_size_of_a_pointer_is_told_and_that_of_an_array_is_not(text: str, kinds: list[str]) -> None:
     assert told(text) == kinds
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("cudaMalloc(&one, n); cudaMalloc(&other, n);", ["one", "other", "one", "other"]),
+        ("for (auto &p : all) cudaMalloc(&p, n);", ["p", "p"]),
+        ("cudaMalloc(made, n);", ["*made", "*made"]),
+    ],
+)
+def test_a_line_that_is_come_to_again_allocates_the_same_arrays(line: str, names: list[str]) -> None:
+    state = cast("State", SimpleNamespace(sources=SourceLines({"main.cu": line}), texts={}))
+    assert [name_at(state, Place(1, "main.cu")) for _name in names] == names

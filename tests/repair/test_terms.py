@@ -144,6 +144,11 @@ def test_divisions_of_integers(body: str, after: str, cost: float) -> None:
     assert (change.kind, change.detail, change.cost) == ("expression", "division", cost)
 
 
+def test_an_octal_number_is_divided_as_it_is() -> None:
+    made = changes(expression_changes, INDEX_OF_SUM + "out[i] = 010 / 3;")
+    assert not [change for change in made.values() if change.detail == "division"]
+
+
 @pytest.mark.parametrize(
     ("body", "after", "detail"),
     [

@@ -34,7 +34,7 @@ GRAPH = "graph"
 
 def name_at(state: State, place: Place) -> str:
     """What the program calls the memory it allocates at `place`: `d_a` of `cudaMalloc(&d_a, …)`, `*p` of
-    `cudaMalloc(p, …)`; "?" if nothing."""
+    `cudaMalloc(p, …)`; "?" if nothing.  A line with several is taken to make all of them each time it is come to."""
     lines = state.sources.at(place.file, place.line, 2)
     text = " ".join(lines)
     names = _ALLOCATED.findall("".join(lines[:1])) or _TARGET.findall("".join(lines[:1])) or _TARGET.findall(text)
@@ -43,7 +43,7 @@ def name_at(state: State, place: Place) -> str:
         return "?"
     used = state.texts.get((place.file, place.line), 0)
     state.texts[place.file, place.line] = used + 1
-    return str(names[min(used, len(names) - 1)])
+    return str(names[used % len(names)])
 
 
 def _room(state: State, size: int) -> None:
