@@ -109,3 +109,14 @@ def test_slips_of_host_code(body: str, after: str) -> None:
 def test_right_host_code_is_left_alone(body: str) -> None:
     host = host_of(parse(SourceText(Path("p.cu"), f"{HEAD}{body}\n}}\n", "utf-8")))
     assert list(host_slip_changes(host)) == []
+
+
+def test_another_array_is_copied_at_the_same_offset() -> None:
+    head = f"{HEAD}float *x, *y;\ncudaMalloc(&x, n);\ncudaMalloc(&y, n);\n"
+    copy = "cudaMemcpyAsync(x + 2 * n, a, n, cudaMemcpyHostToDevice, 0);"
+    text = f"{head}{copy}\n}}\n"
+    host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    made = {
+        changed(text, change).removeprefix(head).removesuffix("\n}\n"): change for change in host_slip_changes(host)
+    }
+    assert {after: (c.line, c.detail) for after, c in made.items()} == {copy.replace("(x", "(y"): (6, "target")}
