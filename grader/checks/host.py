@@ -265,7 +265,7 @@ def judge_host_code(evidence: Evidence, settings: HostCodeSettings) -> Verdict:
     message = first.message
     if first.is_of_data:
         data |= SEEN
-        message = with_own_words(evidence, message)
+        message = with_own_words(evidence, message) if first.kind != "own_check" else message
     credit = max(0.0, 1 - SHARE_LOST * len(kinds))
     is_exact = first.kind == "copy" and first.message.id not in NOT_EXACT
     hint = None if is_exact else _fault_hint(first.kind)

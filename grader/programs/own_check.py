@@ -1,4 +1,5 @@
-"""What a program says of its own results: the lines of its output that call them right or wrong, and of which kernel.
+"""What a program says of its own results: the lines of its output that call them right or wrong, and of which kernel;
+and the host code that computes what it compares them with.
 
 Only words that leave no doubt count.  "Max error: 1e-06" says something to people; here it says nothing.
 """
@@ -9,8 +10,14 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from grader.programs.records import Observation
+from grader.submission.cpp.tree import LOOPS, ParsedFile, descendants, node_text, qualifiers_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
 
 MAX_LINES = 400
 MAX_LINE = 200
@@ -146,3 +153,68 @@ def _named_in(line: str, observation: Observation) -> str:
     names = {launch.kernel: launch.display for launch in observation.launches}
     kernels = [kernel for name, kernel in names.items() if re.search(rf"\b{re.escape(name)}\b", line)]
     return kernels[0] if len(kernels) == 1 else ""
+
+
+_OF_DEVICE = re.compile(r"\bcuda[A-Z]\w*|<<<")
+_NO_REFERENCE = re.compile(rf"{_OF_DEVICE.pattern}|\bs?rand\w*\s*\(|\bprintf\s*\(|\bcout\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Host code that makes an array's elements of another's: what kernels do, or are compared with.
+
+    function: it stands in.  node: the outermost loop.  line: of the function; of the loop where that is not all of it.
+    """
+
+    function: str
+    node: Node
+    line: int
+
+
+def references_in(parsed: ParsedFile) -> list[Reference]:
+    """Return the references of a file, in order of the text."""
+    references = []
+    for item in parsed.items:
+        if item.kind != "function" or not item.active or item.is_device:
+            continue
+        body = item.node.child_by_field_name("body")
+        loops = _outermost_loops(body) if body is not None else []
+        is_whole = body is not None and _OF_DEVICE.search(node_text(body)) is None
+        for loop in loops:
+            if _NO_REFERENCE.search(node_text(loop)) is None and _makes_of_others(loop):
+                line = (item.node if is_whole else loop).start_point.row + 1
+                references.append(Reference(item.name.rpartition("::")[2], loop, line))
+    return references
+
+
+def _outermost_loops(node: Node) -> list[Node]:
+    loops: list[Node] = []
+    for child in node.named_children:
+        if child.type in LOOPS or child.type == "for_range_loop":
+            # A loop over cases, with launches in it, holds what is computed for each.
+            inner = _outermost_loops(child) if _OF_DEVICE.search(node_text(child)) else []
+            loops += inner or [child]
+        elif not qualifiers_of(child) & {"__device__", "__global__"}:
+            loops += _outermost_loops(child)
+    return loops
+
+
+def _makes_of_others(loop: Node) -> bool:
+    """Whether a loop stores elements of one array, and reads those of another."""
+    stored: set[str] = set()
+    arrays: set[str] = set()
+    for node in descendants(loop):
+        if node.type == "subscript_expression":
+            arrays.add(_array(node))
+        if node.type == "assignment_expression":
+            left = node.child_by_field_name("left")
+            if left is not None and left.type == "subscript_expression":
+                stored.add(_array(left))
+    return bool(stored) and bool(arrays - stored)
+
+
+def _array(access: Node) -> str:
+    base: Node | None = access
+    while base is not None and base.type == "subscript_expression":
+        base = base.child_by_field_name("argument")
+    return node_text(base) if base is not None else ""

@@ -23,8 +23,15 @@ _DEFINE = re.compile(rf"^[ \t]*#[ \t]*define[ \t]+(?P<name>\w+)[ \t]+\(?[ \t]*{_
 _INTEGER = r"\b(?:int|long|unsigned|size_t|auto|short|u?int(?:32|64)_t)\s+"
 _VARIABLE = re.compile(rf"{_INTEGER}(?P<name>\w+)\s*(?:=|\{{|\()\s*{_NUMBER}")
 # `int sizes[] = {256, 1024, 4096};`, each of which the program works through.
+_NUMBERS = r"\d{1,9}(?:\s*,\s*\d{1,9}){1,15}"
+_VECTOR = r"\bvector\s*<[^;{}()]{1,40}>\s+"
 _LIST = re.compile(
-    rf"{_INTEGER}(?P<name>\w+)\s*\[\w*\]\s*=?\s*\{{\s*(?P<number>\d{{1,9}}(?:\s*,\s*\d{{1,9}}){{1,15}})\s*,?\s*\}}"
+    rf"(?:{_INTEGER}(?P<name>\w+)\s*\[\w*\]|{_VECTOR}(?P<vector>\w+))\s*=?\s*\{{\s*(?P<number>{_NUMBERS})\s*,?\s*\}}"
+)
+# `int shapes[][2] = {{256, 256}, {1000, 300}};`, of structs and pairs too.
+_SHAPES = re.compile(
+    rf"(?:\b[A-Za-z_]\w*\s+(?P<name>\w+)\s*(?:\[\w*\]\s*){{1,2}}|{_VECTOR}(?P<vector>\w+)\s*)=?\s*"
+    rf"\{{\s*(?P<number>\{{\s*{_NUMBERS}\s*\}}(?:\s*,\s*\{{\s*{_NUMBERS}\s*\}}){{0,15}})\s*,?\s*\}}"
 )
 _MORE = re.compile(rf",\s*(?P<name>\w+)\s*=\s*{_NUMBER}")
 _ASSIGNED = re.compile(rf"(?<![\w.>=!<])(?P<name>[A-Za-z_]\w*)\s*=\s*{_NUMBER}(?=\s*;)")
@@ -36,6 +43,7 @@ _PRODUCTS = (
     re.compile(rf"{_INTEGER}(?P<name>\w+)\s*(?:\[\w*\])?\s*=\s*(?:\{{(?:\s*[\w ]+,)*\s*)?{_FACTORS}(?=\s*[,;}}])"),
     re.compile(rf"^[ \t]*#[ \t]*define[ \t]+(?P<name>\w+)[ \t]+\(?{_FACTORS}\)?[ \t]*$", re.M),
 )
+_SHAPE = re.compile(r"\{[^{}]*\}")
 _NO_CALL = re.compile(r"sleep|seed|srand|exit|alloc|reserve|resize|time|delay", re.IGNORECASE)
 _SHIFT = re.compile(r"(?P<name>\w+)?\s*=?\s*\b(?P<base>[1-9]\d{0,3})[uUlL]{0,3}\s*<<\s*\(?(?P<number>\d{2})(?![\w.])")
 _NO_SIZE = re.compile(r"block|thread|tile|warp|seed|iter|repeat|runs?$", re.IGNORECASE)
@@ -131,8 +139,13 @@ def _in_text(file: str, text: str, wanted: int) -> Iterator[tuple[int, SizeChang
     for match in _LIST.finditer(text):
         numbers = [int(number) for number in match["number"].split(",")]
         small = [halved(number, wanted) if number >= 2 * wanted else number for number in numbers]
-        if small != numbers and not _NO_SIZE.search(match["name"]):
+        if small != numbers and not _NO_SIZE.search(match["name"] or match["vector"]):
             yield max(numbers), _change(file, text, match, ", ".join(map(str, small)), max(small))
+    for match in _SHAPES.finditer(text):
+        after = _SHAPE.sub(lambda shape: _with_fewer(shape[0], wanted), match["number"])
+        if after != match["number"] and not _NO_SIZE.search(match["name"] or match["vector"]):
+            largest = max(map(int, re.findall(r"\d+", match["number"])))
+            yield largest, _change(file, text, match, after, max(map(int, re.findall(r"\d+", after))))
     for match in _SHIFT.finditer(text):
         before = int(match["number"])
         if 10 <= before <= 40 and not _NO_SIZE.search(match["name"] or ""):
@@ -141,9 +154,22 @@ def _in_text(file: str, text: str, wanted: int) -> Iterator[tuple[int, SizeChang
             yield base << before, replace(_change(file, text, match, str(before // 2), value), base=base)
 
 
+def _with_fewer(shape: str, wanted: int) -> str:
+    """Return the numbers of one shape made smaller: those that differ stay different, so that no rectangle becomes a
+    square."""
+    numbers = [int(number) for number in re.findall(r"\d+", shape)]
+    small = [halved(number, wanted) if number >= 2 * wanted else number for number in numbers]
+    if len(set(small)) < len(set(numbers)):
+        most = max(numbers) // halved(max(numbers), wanted)
+        small = [number // most if number % most == 0 else number for number in numbers]
+    rows = iter(small)
+    return re.sub(r"\d+", lambda _number: str(next(rows)), shape)
+
+
 def _change(file: str, text: str, match: re.Match[str], after: str, value: int) -> SizeChange:
     start = match.start("number")
-    return SizeChange(file, text.count("\n", 0, start) + 1, match["name"] or "", match["number"], after, start, value)
+    name = match["name"] or match.groupdict().get("vector") or ""
+    return SizeChange(file, text.count("\n", 0, start) + 1, name, match["number"], after, start, value)
 
 
 def applied(change: SizeChange, texts: Mapping[str, str], arguments: Sequence[str]) -> tuple[dict[str, str], list[str]]:

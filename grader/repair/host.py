@@ -19,6 +19,7 @@ from grader.repair.function import Change, changed
 from grader.repair.host_arguments import host_of
 from grader.repair.host_calls import host_changes, waits
 from grader.repair.program import Rerun
+from grader.repair.references import reference_changes
 from grader.repair.verified import VerifiedRepair, diff_lines
 from grader.result import Check
 from grader.running.evidence import Evidence
@@ -110,7 +111,8 @@ def host_repairs(
     faultless = {
         name: evidence_by_variant[name] for name in kernels if name not in {s.evidence.variant.name for s in subjects}
     }
-    left, repairs = list(subjects), []
+    left, repairs = list(subjects), _of_references(original, subjects)
+    left = [s for s in left if s.evidence.variant.name not in {repair.variant for repair in repairs}]
     for number, (parsed, change) in enumerate(_ranked(original, subjects)):
         if number >= MAX_RUN or not left:
             break
@@ -133,6 +135,23 @@ def host_repairs(
             )
         left = [s for s in left if s.evidence.variant.name not in together]
     return repairs
+
+
+def _of_references(original: Original, subjects: Sequence[_Subject]) -> list[VerifiedRepair]:
+    """Return the change of what results are compared with, where the kernels are right and the program denies it."""
+    own = [s for s in subjects if s.is_wrong and any(f.kind == "own_check" for f in s.evidence.host.faults)]
+    run = next((run for s in own for run in s.kernel.submission.observed.runs if run.results and run.said), None)
+    parsed, change = next(reference_changes(original, run), (None, None)) if run is not None else (None, None)
+    if parsed is None or change is None:
+        return []
+    diff = tuple(diff_lines(parsed.source.text, changed(parsed.source.text, change)))
+    names = tuple(s.evidence.variant.name for s in own)
+    return [
+        VerifiedRepair(
+            name, parsed.file, change, ("host_code",), is_complete=True, diff=diff, together=names, proof="own_check"
+        )
+        for name in names
+    ]
 
 
 def _subjects(

@@ -17,10 +17,12 @@ from math import prod
 from grader.lab.records import Parameter
 from grader.launching.kernel import BoundKernel
 from grader.launching.trial import Run, Trials
-from grader.message import msg
+from grader.message import msg, sizes_msg
+from grader.programs.own_check import references_in
 from grader.result import CaseKind
 from grader.running.evidence import Evidence, HostFault, Instead, OwnCheck
 from grader.submission.cpp.constants import SIZES_OF_TYPES
+from grader.submission.cpp.parse import parse
 from grader.submission.kernels.records import Kernel, SeenArgument, SeenLaunch, SeenRun, SeenWord
 
 _COPY = re.compile(
@@ -235,6 +237,33 @@ def _case(trials: Trials, evidence: Evidence, kernel: BoundKernel, run: SeenRun)
     earlier = next((one for one in evidence.runs if one.sizes == sizes and not one.drawn), None)
     kind: CaseKind = "correct" if kernel.sizes.rounded(sizes) == sizes else "ragged"
     return earlier or trials.run(kernel, kind, sizes)
+
+
+def with_wrong_check(evidence: Evidence, kernel: BoundKernel) -> Evidence:
+    """`evidence` with the fault that the program calls right results wrong, where nothing else explains that.
+
+    It stands where the program computes what it compares with, if that is one place; else at the launch.
+    """
+    own = evidence.own_check
+    if own is None or own.is_right or not own.case_is_right or own.is_explained or own.sizes is None:
+        return evidence
+    if not evidence.host.is_observed or any(run.outcome.hazards for run in evidence.runs):
+        return evidence
+    submission = kernel.submission
+    run = next(run for run in submission.observed.runs if run.results and kernel.binding.kernel.file in run.files)
+    sources = [source for source in submission.sources if source.file in run.files]
+    references = [(s.file, reference) for s in sources for reference in references_in(parse(s))]
+    places = {(file, reference.line): reference for file, reference in references}
+    site = kernel.binding.requested
+    file, line = (site.file or kernel.binding.kernel.file, site.line) if site else (kernel.binding.kernel.file, 0)
+    said = {"line": own.text, "sizes": sizes_msg(own.sizes)}
+    message = msg("checks.host_code.own_check", **said)
+    if len(places) == 1:
+        (file, line), reference = next(iter(places.items()))
+        message = msg("checks.host_code.own_check_by", **said, name=reference.function, at=line)
+    fault = HostFault("own_check", file, line, message)
+    host = replace(evidence.host, faults=(fault, *evidence.host.faults))
+    return replace(evidence, host=host, own_check=replace(own, is_explained=True))
 
 
 # Of whoever is called so: what a program is told when it is started, or finds there.

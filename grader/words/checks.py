@@ -306,6 +306,19 @@ HOST_CODE: Texts = {
         "which it reads."
     ),
     "constant_unset": N_("Nothing is ever copied into {name}: constant memory is zero until it is filled."),
+    "own_check": N_(
+        "The program's own check says “{line}”, but at {sizes}, where it ran, the kernel is right, and no fault was "
+        "seen in its launch and its copies. What is left is the check itself."
+    ),
+    "own_check_by": N_(
+        "The program's own check says “{line}”, but at {sizes}, where it ran, the kernel is right, and no fault was "
+        "seen in its launch and its copies. What is left is the check itself: it compares with what {name}() computes "
+        "(line {at})."
+    ),
+    "hint_own_check": N_(
+        "Work out one element by hand: which of the two has it, the kernel's array or the host's? If both do, the "
+        "tolerance is too narrow for the rounding of sums, or the comparison takes other elements."
+    ),
     "hint_unfilled": N_(
         "Copy the data to the device before the launch: with cudaMemcpy() into an array, with cudaMemcpyToSymbol() "
         "into a __device__ or __constant__ variable."

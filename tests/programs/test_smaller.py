@@ -39,6 +39,16 @@ from grader.programs.smaller import applied, changes
             512,
             "int rows[] = {512, 64};\nint cols[] = {1024, 64};",
         ),
+        ("std::vector<int> sizes = {64, 2048};", "", "sizes", 512, "std::vector<int> sizes = {64, 512};"),
+        # A rectangle stays one.
+        (
+            "const int shapes[][2] = {{64, 64}, {4096, 4096}, {1024, 512}, {1000, 300}};",
+            "programs.too_long",
+            "shapes",
+            128,
+            "const int shapes[][2] = {{64, 64}, {128, 128}, {128, 64}, {125, 75}};",
+        ),
+        ("const Size all[] = {{2048, 64}};", "", "all", 512, "const Size all[] = {{512, 64}};"),
         # Products are numbers, too.
         ("int c[2] = {64, 16 * 1024 * 1024};", "programs.too_long", "c", 128, "int c[2] = {64, 128};"),
         ("const size_t n = 1024*1024;", "", "n", 512, "const size_t n = 512;"),

@@ -76,6 +76,49 @@ def test_the_mistake_is_what_is_mended(
     assert "count * sizeof(float), cudaMemcpyDeviceToHost" in changed[1] or right in changed[1]
 
 
+REFERENCE = """void onHost(const float *in, float *t, int rows, int cols) {
+    for (int r = 0; r < rows; r++)
+        for (int c = 0; c < cols; c++) t[c * rows + r] = in[r * cols + c];
+}
+int main() {"""
+COMPARES = """    onHost(h.data(), spare.data(), rows, cols);
+    int bad = 0;
+    for (int i = 0; i < count; i++) bad += back[i] != spare[i];
+    printf("naive: %d wrong elements\\n", bad);
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("right", "wrong", "hint"),
+    [
+        (
+            "c++) t[c * rows + r]",
+            "c++) t[c * cols + r]",
+            f"An index in line 10 is wrong. One change there removes this fault, {OWN}",
+        ),
+        ("c < cols; c++) t", "c < cols - 1; c++) t", "The end of the loop in line 10 is wrong."),
+        # What compares is left to its author.
+        ("!= spare[i]", "!= spare[i + 1]", "Work out one element by hand"),
+    ],
+)
+def test_a_wrong_reference_is_no_kernels_fault(
+    right: str, wrong: str, hint: str, tmp_path: Path, graded: Grade
+) -> None:
+    path = tmp_path / "transpose.cu"
+    path.write_text((HEAD.replace("int main() {", REFERENCE) + COMPARES).replace(right, wrong))
+    result = graded("transpose", path)
+    (failed,) = (c for c in result.checks if c.variant == "naive" and c.status == "fail")
+    assert (failed.check, failed.line, failed.earned) == ("host_code", 8, 1.0)
+    assert "it compares with what onHost() computes (line 8)." in failed.message
+    assert failed.hint.startswith(hint), failed.hint
+    if failed.repair is not None:
+        assert [line.strip("+ ") for line in failed.repair.diff if line[0] == "+"] == [
+            line.strip() for line in REFERENCE.split("\n") if right in line
+        ]
+
+
 UNIFIED = """#include <cstdio>
 #include <cuda_runtime.h>
 __global__ void transposeNaive(const float *in, float *out, int rows, int cols) {
