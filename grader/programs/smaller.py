@@ -142,10 +142,10 @@ def _in_text(file: str, text: str, wanted: int) -> Iterator[tuple[int, SizeChang
         if small != numbers and not _NO_SIZE.search(match["name"] or match["vector"]):
             yield max(numbers), _change(file, text, match, ", ".join(map(str, small)), max(small))
     for match in _SHAPES.finditer(text):
-        after = _SHAPE.sub(lambda shape: _with_fewer(shape[0], wanted), match["number"])
-        if after != match["number"] and not _NO_SIZE.search(match["name"] or match["vector"]):
-            largest = max(map(int, re.findall(r"\d+", match["number"])))
-            yield largest, _change(file, text, match, after, max(map(int, re.findall(r"\d+", after))))
+        shapes = _SHAPE.sub(lambda shape: _with_fewer(shape[0], wanted), match["number"])
+        if shapes != match["number"] and not _NO_SIZE.search(match["name"] or match["vector"]):
+            largest, value = (max(map(int, re.findall(r"\d+", one))) for one in (match["number"], shapes))
+            yield largest, _change(file, text, match, shapes, value)
     for match in _SHIFT.finditer(text):
         before = int(match["number"])
         if 10 <= before <= 40 and not _NO_SIZE.search(match["name"] or ""):

@@ -256,11 +256,11 @@ def with_wrong_check(evidence: Evidence, kernel: BoundKernel) -> Evidence:
     places = {(file, reference.line): reference for file, reference in references}
     site = kernel.binding.requested
     file, line = (site.file or kernel.binding.kernel.file, site.line) if site else (kernel.binding.kernel.file, 0)
-    said = {"line": own.text, "sizes": sizes_msg(own.sizes)}
-    message = msg("checks.host_code.own_check", **said)
+    sizes = sizes_msg(own.sizes)
+    message = msg("checks.host_code.own_check", line=own.text, sizes=sizes)
     if len(places) == 1:
         (file, line), reference = next(iter(places.items()))
-        message = msg("checks.host_code.own_check_by", **said, name=reference.function, at=line)
+        message = msg("checks.host_code.own_check_by", line=own.text, sizes=sizes, name=reference.function, at=line)
     fault = HostFault("own_check", file, line, message)
     host = replace(evidence.host, faults=(fault, *evidence.host.faults))
     return replace(evidence, host=host, own_check=replace(own, is_explained=True))
