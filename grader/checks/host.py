@@ -34,7 +34,8 @@ def judge_launch(evidence: Evidence, settings: Settings) -> Verdict:
     instead = evidence.host.launched_instead
     if instead is not None:
         return replace(_instead(evidence, instead), file=evidence.file_of(instead.file))
-    return replace(_judged_launch(evidence), file=file_of_launch(evidence))
+    verdict = _judged_launch(evidence)
+    return replace(verdict, file=verdict.file or file_of_launch(evidence))
 
 
 def file_of_launch(evidence: Evidence) -> str:
@@ -73,7 +74,12 @@ def _judged_launch(evidence: Evidence) -> Verdict:
         never = msg("checks.launch.never_launched", kernel=kernel.name)
         return failed(never, msg("checks.launch.hint_never_launched"), line=kernel.line, data=SEEN)
     if site is None or site.block is None:
-        return not_applicable(msg("checks.launch.no_launch"))
+        early = next(iter(evidence.host.of_launch), None)
+        if early is None:
+            return not_applicable(msg("checks.launch.no_launch"))
+        ended = joined(early.message, msg("checks.launch.ended_before", kernel=kernel.name)) or early.message
+        file = "" if early.file == kernel.file else early.file
+        return failed(ended, None, line=early.line, data=SEEN, file=file)
     shape = _shape(site.block)
     threads = prod(site.block)
     if site.swapped:

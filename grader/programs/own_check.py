@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grader.programs.records import Observation
+from grader.programs.runtime.devices import NAMES
 from grader.submission.cpp.tree import LOOPS, ParsedFile, descendants, node_text, qualifiers_of
 
 if TYPE_CHECKING:
@@ -123,9 +124,14 @@ def _lines(content: bytes) -> Iterator[tuple[int, str]]:
         offset += len(raw) + 1
 
 
+def says_of_calls(line: str) -> bool:
+    """Whether a line has the runtime's words for an error: it is no word on results."""
+    return any(words in line for code, (_name, words) in NAMES.items() if code)
+
+
 def verdict_of(line: str) -> bool | None:
     """Whether a line calls results right; None for one that says nothing of that, or both."""
-    if _OF_CALLS.search(line) or _HEADING.search(line) or _COUNTED_RIGHT.search(line):
+    if _OF_CALLS.search(line) or _HEADING.search(line) or _COUNTED_RIGHT.search(line) or says_of_calls(line):
         return None
     line = _MEASURED.sub(" ", line)
     if _NONE_WRONG.search(line):

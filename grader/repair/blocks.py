@@ -103,6 +103,17 @@ def _is_array(function: Function, node: Node, variables: Mapping[str, Variable])
     return any((v := variables.get(w)) is not None and v.role == "array" for w in function.parsed.words(node))
 
 
+def _is_pointer(function: Function, node: Node, variables: Mapping[str, Variable]) -> bool | None:
+    """Whether an argument is an array, or a place in one; None where its text does not say."""
+    if node.type == "identifier":
+        variable = variables.get(function.text(node))
+        return variable.role == "array" if variable is not None else None
+    if nodes.operator_of(node) == "+":
+        kinds = [_is_pointer(function, side, variables) for side in nodes.sides_of(node) if side is not None]
+        return True if True in kinds else None if None in kinds else False
+    return False if node.type in ("number_literal", "binary_expression") else None
+
+
 # -- one launch ------------------------------------------------------------------------
 
 
@@ -117,10 +128,12 @@ def launch_call_changes(host: Host, launch: Launch, kernels: Collection[str]) ->
             yield function.replacement("host", called, name, 1.4, "kernel", "kernel", line=launch.line)
     edits = function.exchanged(launch.grid, launch.block)
     yield Change("launch", launch.line, edits, 0.4 if _is_named_so(launch) else 2.4, "launch_order", "order")
+    variables = function.known_at(launch.grid)
     for one in range(len(launch.arguments)):
         for other in range(one + 1, len(launch.arguments)):
             first, second = launch.arguments[one], launch.arguments[other]
-            if function.text(first) != function.text(second):
+            kinds = {_is_pointer(function, first, variables), _is_pointer(function, second, variables)}
+            if function.text(first) != function.text(second) and kinds != {True, False}:
                 edits = function.exchanged(first, second)
                 yield Change("launch", launch.line, edits, 1.6 + 0.1 * (other - one), "arguments", "arguments")
     for node in launch.arguments:

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from grader.checks import checks_with, judge
 from grader.launching.kernel import BoundKernel
 from grader.message import Message, sentences_of
-from grader.programs.runtime.devices import NAMES
 from grader.repair.function import Change, changed
 from grader.repair.host_arguments import host_of
 from grader.repair.host_calls import host_changes, waits
@@ -162,13 +161,8 @@ def _subjects(
         failed = [c for c in failed if c.data.get("seen")]
         if failed:
             word = said_of(kernel)
-            is_wrong = word is not None and not word.is_right and not _is_of_runtime(word.text)
+            is_wrong = word is not None and not word.is_right
             yield _Subject(kernel, evidence_by_variant[name], failed, is_wrong)
-
-
-def _is_of_runtime(text: str) -> bool:
-    """Whether a program says that a call failed, which is no word on its results: without the fault it says nothing."""
-    return any(words in text for code, (_name, words) in NAMES.items() if code)
 
 
 def _ranked(original: Original, subjects: Sequence[_Subject]) -> list[tuple[ParsedFile, Change]]:
@@ -255,7 +249,8 @@ def _mended(subject: _Subject, submission: Submission) -> tuple[str, ...]:
         return ()
     site = binding.requested
     host = host_code(submission, binding.kernel, site.template_arguments if site is not None else ())
-    if not host.is_observed:
+    if not host.is_observed or any(fault.message.id == "programs.never_read" for fault in host.faults):
+        # The copy that failed was to fetch what nothing fetches now.
         return ()
     after = BoundKernel(subject.kernel.lab, submission, binding, binding.interpretations[0])
     word = said_of(after)

@@ -106,7 +106,9 @@ def end_changes(host: Host, call: Call, arrays: Collection[str]) -> Iterator[Cha
             yield Change("host", call.line, (edit,), 1.2 + near + better, "ends", detail)
     if len(call.arguments) > 1 and "Symbol" not in call.name:
         edits = (function.replaced(call.arguments[0], call.text(1)), function.replaced(call.arguments[1], call.text(0)))
-        yield Change("host", call.line, edits, 2.2, "ends", "ends")
+        # In the device alone nothing tells which of the two is meant.
+        cost = 1.0 if "DeviceToDevice" in call.text(3) else 2.2
+        yield Change("host", call.line, edits, cost, "ends", "ends")
 
 
 def other_ends(host: Host, call: Call, index: int) -> list[str]:
@@ -134,7 +136,13 @@ def other_ends(host: Host, call: Call, index: int) -> list[str]:
         if side == "host":
             allocated = {name for c in host.calls if c.name in ALLOCATES for name in names_in_text(c.text(0))}
             texts |= dict.fromkeys(name for name in _host_arrays(call) if name not in allocated)
-    return [text for text in texts if text and text != own][:MAX_NAMES]
+    types = _pointed_to(call.function, ("pointer_declarator", "array_declarator"))
+
+    def held(text: str) -> set[str]:
+        return {types[name] for name in names_in_text(text) if name in types}
+
+    wanted = held(own)
+    return [text for text in texts if text and text != own and (not wanted or held(text) <= wanted)][:MAX_NAMES]
 
 
 def side_of(call: Call, index: int) -> str:
@@ -361,8 +369,9 @@ def _widths(call: Call, *callers: Function) -> list[str]:
     return (list(dict.fromkeys([*ends, *named])) or ["float"])[:2]
 
 
-def _pointed_to(function: Function) -> dict[str, str]:
-    """The types of what the function's pointers point to, `void` left out, by the pointers' names."""
+def _pointed_to(function: Function, shapes: Collection[str] = ("pointer_declarator",)) -> dict[str, str]:
+    """The types of what the function's pointers point to, `void` left out, by the pointers' names; shapes: of what is
+    declared, by the grammar's names."""
     pointed_types = {}
     rows = [(inner, type_node) for inner, type_node in parameter_nodes(function.item)]
     for node in function.nodes:
@@ -372,6 +381,6 @@ def _pointed_to(function: Function) -> dict[str, str]:
     for inner, type_node in rows:
         declarator = inner.child_by_field_name("declarator") if inner.type == "init_declarator" else inner
         text = function.text(type_node)
-        if declarator is not None and declarator.type == "pointer_declarator" and text != "void":
+        if declarator is not None and declarator.type in shapes and text != "void":
             pointed_types[declared_name(inner)] = text
     return pointed_types

@@ -280,6 +280,7 @@ class _Tried:
         faults_of_host = (*self.evidence.host.faults, *self.evidence.host.of_launch)
         fault_lines = {fault.line for fault in faults_of_host} | {self.check.line}
         named = {(fault.line, detail) for fault in faults_of_host for detail in NAMED.get(fault.message.id, ())}
+        is_unread = any(fault.message.id == "programs.never_read" for fault in faults_of_host)
         details = {detail for _line, detail in named} & ANYWHERE
         waiting = [fault.line for fault in faults_of_host if fault.message.id.startswith(WAITS)]
         outside = {h.array for run in self.evidence.runs for h in faults(run) if h.space == "global" and h.array}
@@ -296,6 +297,8 @@ class _Tried:
                 is_wanted = change.line in fault_lines or (waiting and change.detail == "stream")
                 cost = change.cost + (0.0 if is_wanted else 0.5) - (change.detail in details)
                 cost -= (change.line, change.detail) in named
+                # What no copy fetches may be what another one takes in its place.
+                cost -= is_unread and change.detail in ("source", "swap")
                 rows.append((cost, len(rows), parsed, change))
         rows.sort(key=lambda row: row[:2])
         unique: dict[object, tuple[ParsedFile, Change]] = {}

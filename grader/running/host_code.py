@@ -32,6 +32,8 @@ _KINDS: dict[FaultKind, frozenset[str]] = {
     "time": frozenset({"clock_before_end", "event_not_recorded", "event_not_reached", "time_of_failed_launch"}),
 }
 """Kinds of findings of the runtime's, by the kind of fault that they are."""
+STOPPING: tuple[FaultKind, ...] = (*OF_DATA, "time")
+"""Kinds of faults at whose call a program that checks its errors ends."""
 _NOT_FETCHED = ("checks.host_code.copied_early", "checks.host_code.copied_other")
 """Ids of faults for which a kernel's results are never read."""
 _OF_ANY_SIZE = frozenset(f"programs.copy_of_{what}" for what in ("pointer", "count_into", "count_out"))
@@ -296,20 +298,20 @@ def _flow_faults(submission: Submission, runs: Sequence[SeenRun], constants: Col
 
 
 def _before_any_launch(runs: Sequence[SeenRun]) -> list[HostFault]:
-    """Return faults of the data because of which programs gave up before any launch."""
+    """Return the faults because of which programs gave up before any launch: those of a time cost nothing but that."""
     return [
-        _host_fault(kind, fault)
+        _host_fault("launch" if kind == "time" else kind, fault)
         for run in runs
         if _gave_up(run)
         for fault in run.faults
-        if (kind := _kind_of(fault.kind)) in OF_DATA and not fault.is_untidy
+        if (kind := _kind_of(fault.kind)) in STOPPING and not fault.is_untidy
     ]
 
 
 def _gave_up(run: SeenRun) -> bool:
-    """Whether a program ended by itself after a fault of its data, without any launch."""
+    """Whether a program ended by itself after a call that failed, without any launch."""
     return (
-        not run.launches and not run.probe and bool(run.exit) and any(_kind_of(f.kind) in OF_DATA for f in run.faults)
+        not run.launches and not run.probe and bool(run.exit) and any(_kind_of(f.kind) in STOPPING for f in run.faults)
     )
 
 

@@ -198,6 +198,7 @@ LAUNCH: Texts = {
         "Give each thread an element of its own, by blockIdx, blockDim and threadIdx, and launch as many threads as "
         "there are elements."
     ),
+    "ended_before": N_("The program ends because of this, before it launches {kernel}."),
     "never_launched": N_("The program never launches {kernel}."),
     "hint_never_launched": N_(
         "Nothing that the program prints or measures comes of this kernel. Launch it, and check its result."

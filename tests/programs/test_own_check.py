@@ -73,6 +73,7 @@ def test_lines_that_call_results_wrong(line: str) -> None:
         "max discrepancy 3.1e-05, różnica 1e-5",
         "cudaMalloc failed",
         "no error",
+        "error in line 129: invalid resource handle",
         "Results:",
         "correct: 0",
         "time 12 ms",

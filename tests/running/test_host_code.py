@@ -187,6 +187,14 @@ cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost);
 float d = r[1] - r[0]; if (d > 1e-2f) puts("rises"); }""",
         [("not_compared", "mul<<<")],
     ),
+    "ends at a time that fails": (
+        """
+int main() { give(); cudaEvent_t x, y; cudaEventCreate(&x); cudaEventCreate(&y); cudaEventRecord(y); float ms;
+if (cudaEventElapsedTime(&ms, x, y)) return 1;
+mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); if (cudaGetLastError()) return 1;
+cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost); return r[0] != e[0]; }""",
+        [("launch", "cudaEventElapsedTime")],
+    ),
     "copied the wrong way": (
         """
 int main() { give();
@@ -319,7 +327,7 @@ if (cudaGetLastError()) return 1; cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost
 def test_a_wrong_style_is_told_at_its_line(main: str, wanted: list[tuple[str, str]], tmp_path: Path) -> None:
     lines = program(main).split("\n")
     found = judged(tmp_path, program(main))
-    assert [(fault.kind, fault.line) for fault in found.faults] == [
+    assert [(fault.kind, fault.line) for fault in (*found.faults, *found.of_launch)] == [
         (kind, next(number for number, line in enumerate(lines, 1) if text in line)) for kind, text in wanted
     ]
 
