@@ -108,6 +108,7 @@ class CompilerProcess:
         self._toolkits = toolkits if toolkits is not None else header_folders(os.environ, sys.path)
         self._child: Child[Ready | Unusable | Compiled] | None = None
         self._ready: Ready | None = None
+        self._version = ""
         self._lock = threading.RLock()
         # Where it cannot be started, that is told when something is asked of it.
         with contextlib.suppress(OSError):
@@ -136,7 +137,11 @@ class CompilerProcess:
         ------
         InternalError : NVRTC cannot be loaded.
         """
-        return self._await_ready().version
+        # Asked while another thread waits for its answer, the process would seem to say what nobody asked for.
+        if not self._version:
+            with self._lock:
+                self._version = self._await_ready().version
+        return self._version
 
     def compile(
         self,

@@ -85,6 +85,9 @@ class Channel(Generic[Received]):
         DeadlinePassed : it was not complete in time.
         """
         while (message := self._next()) is None:
+            if self.fileno() < 0:
+                # Closed by another thread: nothing comes any more, and no event says so.
+                raise PeerGone("closed")
             if deadline is not None and not self.has_news(max(0.0, deadline - time.monotonic())):
                 raise DeadlinePassed
             self._read(0)

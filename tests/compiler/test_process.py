@@ -40,6 +40,29 @@ def test_threads_that_ask_at_the_same_time_get_each_its_own(compiler: CompilerPr
         assert list(threads.map(entries, range(8))) == [[f"own_{number}"] for number in range(8)]
 
 
+def test_who_asks_for_the_version_meanwhile_disturbs_nobody(headers: Path) -> None:
+    done = threading.Event()
+
+    def ask(compiler: CompilerProcess) -> set[str]:
+        versions = {compiler.nvrtc_version()}
+        while not done.is_set():
+            versions.add(compiler.nvrtc_version())
+        return versions
+
+    with CompilerProcess(headers=headers) as compiler, ThreadPoolExecutor(1) as thread:
+        version = compiler.nvrtc_version()
+        before = children()
+        asking = thread.submit(ask, compiler)
+        try:
+            for number in range(12):
+                source = f"__global__ void own_{number}(int *a) {{ *a = {number}; }}"
+                assert list(compiler.compile({"lab.cu": source}, [f"own_{number}"], "compute_75").entries)
+        finally:
+            done.set()
+        assert asking.result(20) == {version}
+        assert children() == before
+
+
 def test_compiles_to_cubin(compiler: CompilerProcess) -> None:
     result = compiler.compile({"main.cu": KERNEL}, ["k"], "sm_90")
     assert result.ok
