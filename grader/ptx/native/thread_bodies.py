@@ -24,6 +24,13 @@ _ON_ANY_NAN = frozenset(
     {"add", "sub", "mul", "fma", "mad", "div", "setp", "min", "max", "sqrt", "rcp", "rsqrt", "neg", "abs"}
 )
 """Arithmetic on float32 that gives the same whichever NaN it is given."""
+
+
+def is_arithmetic(instruction: Instruction) -> bool:
+    """Whether an instruction is such arithmetic."""
+    return instruction.opcode in _ON_ANY_NAN and instruction.modifiers[-1:] == ("f32",)
+
+
 _COORDINATES = {f"ctaid.{axis}": f"(global.get $block_{axis})" for axis in "xyz"}
 PLAIN = {f"{name}.{axis}" for name in ("tid", "ntid", "nctaid") for axis in "xyz"} | {"laneid"}
 
@@ -64,7 +71,7 @@ class Body(Piece):
         return self._lines
 
     def _compute(self, instruction: Instruction) -> None:
-        self._is_arithmetic = instruction.opcode in _ON_ANY_NAN and instruction.modifiers[-1:] == ("f32",)
+        self._is_arithmetic = is_arithmetic(instruction)
         super()._compute(instruction)
         self._is_arithmetic = False
 
@@ -174,7 +181,7 @@ class Body(Piece):
         by_itself, self._lines = self._lines, lines
         lines += ["(block $reached (block $apart", f"(br_if $apart (i32.eqz {place}))"]
         if not transfer.is_load:
-            marks = [f"({k}.store{n} offset={apart + o} {flags} {ones})" for k, n, o, ones in _flags_of(width)]
+            marks = [f"({k}.store{n} offset={apart + o} {flags} {ones})" for k, n, o, ones in flags_of(width)]
             lines.append(f"(if {flags} (then {' '.join(marks)}))")
         lines += [f"(local.set $p (i32.add {place} (i32.const {apart})))", "(br $reached))", *by_itself]
         if is_first:
@@ -189,7 +196,7 @@ class Body(Piece):
         """Find out whether all accesses of a group are in bounds and go to what is written: `$place` is 0 if not."""
         self.groups += 1
         group.number = number = self.groups
-        group.quick = quick = self.static.take(_QUICK_BYTES, 8)
+        group.quick = quick = self.static.take(QUICK_BYTES, 8)
         first = group.members[0]
         width = first.spec.width
         assert first.address.base is not None
@@ -208,11 +215,11 @@ class Body(Piece):
         if first.is_load:
             every: dict[str, None] = {}
             for member in group.members:
-                for kind, narrow, part, _ones in _flags_of(width):
+                for kind, narrow, part, _ones in flags_of(width):
                     offset = member.address.offset - group.lowest + part
                     every[f"({kind}.load{narrow}{'_u' if narrow else ''} offset={offset} {flags})"] = None
             # Flags are 0 or 1.
-            *_, ones = _flags_of(width)[0]
+            *_, ones = flags_of(width)[0]
             together = reduce(lambda a, b: f"({kind}.and {a} {b})", every)
             self._lines.append(f"(br_if $apart ({kind}.ne {together} {ones}))")
         self._lines.append(f")) (local.set $place{number} (local.get $p)))")
@@ -220,11 +227,11 @@ class Body(Piece):
     def _find(self, way: Way, kept: int) -> list[str]:
         """Look in the array of the last access first, if what is loaded is written."""
         self._kept = kept
-        quick = self.static.take(_QUICK_BYTES, 8)
+        quick = self.static.take(QUICK_BYTES, 8)
         log = way.width.bit_length() - 1
         flags = "(i32.add (local.get $p) (local.get $flags))"
         written = []
-        for kind, narrow, offset, ones in _flags_of(way.width):
+        for kind, narrow, offset, ones in flags_of(way.width):
             if way.op == "store":
                 written.append(f"({kind}.store{narrow} offset={offset} {flags} {ones})")
             else:
@@ -243,7 +250,7 @@ class Body(Piece):
         ]
 
 
-_QUICK_BYTES = 24
+QUICK_BYTES = 24
 REMEMBER = """(func $remember (param $kept i32) (param $quick i32) (param $log i32) (param $further i64)
  (local $places i64)
  (i64.store (local.get $quick) (i64.load (local.get $kept)))
@@ -264,7 +271,7 @@ REMEMBER = """(func $remember (param $kept i32) (param $quick i32) (param $log i
 group goes beyond its lowest), what makes linear memory's address of an address, and of that its flags'."""
 
 
-def _flags_of(width: int) -> list[tuple[str, str, int, str]]:
+def flags_of(width: int) -> list[tuple[str, str, int, str]]:
     """(WebAssembly type, narrower bits, offset, all of them written) for each piece of an access's flags."""
     pieces = []
     for offset in range(0, width, 8):
@@ -295,7 +302,7 @@ class _Group:
         return (highest - self.lowest) // self.members[0].spec.width
 
 
-_FARTHEST = 1 << 16
+FARTHEST = 1 << 16
 """Bytes between members of a group."""
 
 
@@ -311,7 +318,7 @@ def _groups_of(instructions: Sequence[Instruction], space_of: Callable[[str], st
             if transfer.space in ("global", "shared") and isinstance(base, Register):
                 at = (base.index, versions.get(base.index, 0))
                 offset = transfer.address.offset
-                key = (transfer.space, transfer.spec.op, width, at, offset % width, offset // _FARTHEST)
+                key = (transfer.space, transfer.spec.op, width, at, offset % width, offset // FARTHEST)
                 group = found[id(instruction)] = groups.setdefault(key, _Group())
                 group.members.append(transfer)
         for register in destinations(instruction):
@@ -361,7 +368,7 @@ def loose_registers(code: Code) -> set[int]:
         changed = False
         for block in code.blocks:
             for instruction in block.instructions:
-                if instruction.opcode in _ON_ANY_NAN and instruction.modifiers[-1:] == ("f32",):
+                if is_arithmetic(instruction):
                     continue
                 source = instruction.operands[-1] if instruction.opcode == "mov" else None
                 if isinstance(source, Immediate) and source.value & 0x7FFFFFFF <= 0x7F800000:

@@ -21,11 +21,13 @@ from grader.ptx.machine import operands
 from grader.ptx.machine.batch import BlockBatch
 from grader.ptx.machine.code import Code
 from grader.ptx.memory import Device, MemoryArray
+from grader.ptx.native import quads
 from grader.ptx.native.generate import Compiled
 from grader.ptx.native.host import MAX_BYTES, LinearMemory, TooLarge, Unusual
 from grader.ptx.native.residence import Residence, ResidentMemory
+from grader.ptx.native.strides import LANES
 from grader.ptx.native.threads import FILLS, Places
-from grader.ptx.native.whole_threads import written
+from grader.ptx.native.whole_threads import WholeThreads, written
 
 CHARGE = 6
 """Thread-instructions that are charged as one: one to two billion a second and core are carried out."""
@@ -46,6 +48,8 @@ MAX_UNDONE_BYTES = 64 << 20
 """Of arrays, beyond which none does."""
 MAX_COPIED_BYTES = 1 << 30
 """Of arrays, and what is known to be written of them, beyond which they are not copied for a launch."""
+BY_FOURS_FROM = 150_000_000
+"""Thread-instructions of a kernel from which four threads go together, which takes longer to compile."""
 COMPILATION = 40_000_000
 LAUNCH = 2_000_000
 COPIED = 8
@@ -153,7 +157,7 @@ class Threads:
 
         Raises LimitExceeded.
         """
-        whole = written(self._code)
+        whole = self._writing(batch)
         compiled = whole.compiled() if whole is not None else None
         if whole is None or compiled is None:
             self._wanted.refused = True
@@ -183,6 +187,14 @@ class Threads:
             self._wanted.refused = True
             return False
         return True
+
+    def _writing(self, batch: BlockBatch) -> WholeThreads | None:
+        """Return the kernel's text: of four threads at a time where rows consist of fours and that is worth it."""
+        if self._wanted.instructions >= BY_FOURS_FROM and batch.layout.block[0] % LANES == 0:
+            by_fours = quads.written(self._code)
+            if by_fours is not None:
+                return by_fours
+        return written(self._code)
 
     def _memory(self, compiled: Compiled, batch: BlockBatch, is_first: bool) -> LinearMemory:
         """Return the arrays where they live, for the first of those who work on them; copies for the others.

@@ -6,7 +6,7 @@ another in between.  `Meetings` writes the functions around those of single thre
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from grader.ptx.dataflow import destinations, sources
@@ -35,14 +35,17 @@ class Node:
     needed: set[int] = field(default_factory=set)
 
 
-def nodes_of(code: Code) -> list[Node]:
-    """Return the parts of all blocks in order."""
+def nodes_of(code: Code, begins_node: Callable[[Instruction], bool] = lambda _: False) -> list[Node]:
+    """Return the parts of all blocks in order; begins_node: whether an instruction is to be a part's first."""
     nodes: list[Node] = []
     firsts: list[int] = []
     for block in code.blocks:
         firsts.append(len(nodes))
         begin = 0
         for place, instruction in enumerate(block.instructions):
+            if begin < place and begins_node(instruction):
+                nodes.append(Node(block, block.instructions[begin:place], None, begin == 0))
+                begin = place
             if meets(instruction):
                 nodes.append(Node(block, block.instructions[begin:place], instruction, begin == 0))
                 begin = place + 1

@@ -8,6 +8,7 @@ function for each place where threads begin: the kernel's first block, and what 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.ptx.dataflow import destinations, sources
@@ -38,6 +39,19 @@ _MOST_INSTRUCTIONS = 6000
 """Of all functions of a kernel together, beyond which compiling them takes seconds."""
 
 
+LOCALS = """(local $rounds i32) (local $p i32) (local $a i64) (local $flags i32)
+ (local $ti i32) (local $ui i32) (local $q i32)
+ (local $tl i64) (local $ul i64) (local $tf f32) (local $uf f32) (local $td f64) (local $ud f64) (local $tv v128)"""
+"""What instructions need for a moment."""
+
+
+def unset(kind: str) -> str:
+    """What a register of a WebAssembly type holds that nobody has set."""
+    if kind[0] == "i":
+        return f"({kind}.const -1)"
+    return f"({kind}.const nan:0x{'7fffff' if kind == 'f32' else 'fffffffffffff'})"
+
+
 @dataclass
 class WholeThreads:
     """A kernel's text, and where its fields lie."""
@@ -54,7 +68,7 @@ class WholeThreads:
         return self._compiled
 
 
-class _Writer(Generator):
+class Writer(Generator):
     """Turns one kernel into text.  Raises Unfit where it cannot."""
 
     on_store = f"(if (i32.eqz (i32.load offset={STORED} (local.get $entry))) (then (call $numpy (local.get $entry))))"
@@ -63,6 +77,7 @@ class _Writer(Generator):
         super().__init__(code, observed=False, counts_work=False)
         self.places = Places(self.static.take(16), self.static.take(8), self.static.take(16 * FILLS))
         self._size = 0
+        self._threads = 1
         self._nodes: list[Node] = []
         self._meetings: dict[int, Node] = {}
         self._loose = loose_registers(code)
@@ -79,17 +94,25 @@ class _Writer(Generator):
         # Their places in a frame come before those of registers.
         names = {o.name for b in code.blocks for i in b.instructions for o in i.operands if isinstance(o, Special)}
         out.specials.update({name: number for number, name in enumerate(sorted(names & PLAIN))})
-        self._nodes = nodes = nodes_of(code)
-        self._meetings = {number: node for number, node in enumerate(nodes) if node.meeting is not None}
-        successors = [() if node.meeting is not None else node.successors for node in nodes]
+        self._nodes = self._cut()
+        self._meetings = {number: node for number, node in enumerate(self._nodes) if node.meeting is not None}
         starts = [0, *sorted({node.successors[0] for node in self._meetings.values()})]
         if len(set(starts)) < len(starts):
             raise Unfit("a barrier before the first block")
-        functions = [self._function(Region.of(start, successors)) for start in starts]
-        around = Meetings(self.kernel, self.places, self._meetings).texts(starts)
-        parts = [*self._globals(), REMEMBER, *functions, *around]
+        parts = [*self._globals(), REMEMBER, *self._functions(starts)]
         out.text = self.kernel.finish(self.prelude() + "\n".join(parts) + ")")
         out.end = static.end
+
+    def _cut(self) -> list[Node]:
+        return nodes_of(self.code)
+
+    def _regions(self, starts: Sequence[int]) -> list[Region]:
+        successors = [() if node.meeting is not None else node.successors for node in self._nodes]
+        return [Region.of(start, successors) for start in starts]
+
+    def _functions(self, starts: Sequence[int]) -> list[str]:
+        functions = [self._function(region) for region in self._regions(starts)]
+        return [*functions, *Meetings(self.kernel, self.places, self._meetings).texts(starts)]
 
     def _is_refused(self, instruction: Instruction) -> bool:
         if instruction.opcode == "call":
@@ -118,20 +141,13 @@ class _Writer(Generator):
             if region.start:
                 begin.append(body.back(index))
             else:
-                kind = local_type(self.registers[index])
-                ones = (
-                    f"({kind}.const -1)"
-                    if kind[0] == "i"
-                    else f"({kind}.const nan:0x{'7fffff' if kind == 'f32' else 'fffffffffffff'})"
-                )
+                ones = unset(local_type(self.registers[index]))
                 begin.append(f"(local.set $r{index} {in_vector(ones) if index in self._vectors else ones})")
         names = sorted(body.read | body.set | live)
         groups = " ".join(f"(local $place{n} i32) (local $flags{n} i32)" for n in range(1, body.groups + 1))
         locals_ = " ".join(map(body.local, names))
         return f"""(func $from_{region.start} (param $f i32) (param $l i32) (param $lane i32) (result i32)
- (local $rounds i32) (local $p i32) (local $a i64) (local $flags i32)
- (local $ti i32) (local $ui i32) (local $q i32)
- (local $tl i64) (local $ul i64) (local $tf f32) (local $uf f32) (local $td f64) (local $ud f64) (local $tv v128)
+ {LOCALS}
  {locals_}
  {groups}
  {" ".join(begin)}
@@ -165,21 +181,19 @@ class _Writer(Generator):
         self._size += len(node.instructions)
         if self._size > _MOST_INSTRUCTIONS:
             raise Unfit("too many instructions")
-        if node.instructions and is_call_of(node.instructions[-1], *_RARE):
+        if self._is_given_up(node):
             return ["unreachable"]
-        at = self.out.visits + 8 * block.index
-        text = (
-            [f"(i64.store (i32.const {at}) (i64.add (i64.load (i32.const {at})) (i64.const 1)))"]
-            if node.is_first
-            else []
-        )
+        text = self._before(number)
+        if node.is_first:
+            at = self.out.visits + 8 * block.index
+            text.append(
+                f"(i64.store (i32.const {at}) (i64.add (i64.load (i32.const {at})) (i64.const {self._threads})))"
+            )
         if node.meeting is not None:
             text += self._body.lines(node.instructions)
             exchanged = {register.index for register in sources(node.meeting)}
             kept = self._needed(node.successors[0]) - {register.index for register in destinations(node.meeting)}
-            for index in sorted(kept | exchanged):
-                text.append(self._body.kept(index))
-            return [*text, f"(return (i32.const {1 + number}))"]
+            return [*text, *self._kept(kept, exchanged), f"(return (i32.const {1 + number}))"]
         last = node.instructions[-1] if node.instructions else None
         if last is not None and not (facts(last.opcode).ends or last.opcode == "trap"):
             last = None
@@ -193,14 +207,27 @@ class _Writer(Generator):
             return [*text, "unreachable"]
         if last.guard is None:
             return [*text, *self._branch(number, successors[0])]
-        condition = self._body._read_index(last.guard.register.index)
         taken, other = successors if not last.guard.negated else successors[::-1]
+        return [*text, *self._fork(number, last.guard.register.index, taken, other)]
+
+    @staticmethod
+    def _is_given_up(node: Node) -> bool:
+        return bool(node.instructions) and is_call_of(node.instructions[-1], *_RARE)
+
+    def _before(self, number: int) -> list[str]:
+        """What has to be looked at before a node is begun."""
+        return []
+
+    def _kept(self, needed: set[int], exchanged: set[int]) -> list[str]:
+        """Keep registers for what follows a meeting, and for the instruction of a warp that it is."""
+        return [self._body.kept(index) for index in sorted(needed | exchanged)]
+
+    def _fork(self, here: int, condition: int, taken: int, other: int) -> list[str]:
         return [
-            *text,
-            f"(if {condition} (then",
-            *self._branch(number, taken),
+            f"(if {self._body._read_index(condition)} (then",
+            *self._branch(here, taken),
             ") (else",
-            *self._branch(number, other),
+            *self._branch(here, other),
             "))",
         ]
 
@@ -217,7 +244,7 @@ def written(code: Code) -> WholeThreads | None:
     """Return a kernel's text, made at first use; None where it has something unfit."""
     derived: dict[str, WholeThreads | None] = code.program.module.derived.setdefault("whole threads", {})
     if code.name not in derived:
-        writer = _Writer(code)
+        writer = Writer(code)
         try:
             writer.write()
         except (Unfit, UnsupportedInstruction, RecursionError):

@@ -193,10 +193,11 @@ def run(source: str, arguments: list[Any], apart: bool, grid: Any, block: Any, *
     return done, report, [array.data.tobytes() for array in arrays], written
 
 
-@pytest.fixture(autouse=True, params=["one", "two"])
+@pytest.fixture(autouse=True, params=["one", "fours", "fours shared"])
 def at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks are carried out whatever that is worth, in one thread of the machine or shared among two."""
-    if request.param == "two":
+    """Blocks are carried out whatever that is worth: each thread by itself, by fours, by fours on two cores."""
+    monkeypatch.setattr(thread_runner, "BY_FOURS_FROM", 1 << 60 if request.param == "one" else 0)
+    if "shared" in request.param:
         monkeypatch.setattr(thread_runner, "SHARED_FROM", 0)
     monkeypatch.setattr(thread_runner, "COMPILATION", 0)
     monkeypatch.setattr(thread_runner, "LAUNCH", 0)

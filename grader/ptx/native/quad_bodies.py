@@ -1,0 +1,268 @@
+"""The instructions of four neighbouring threads of a row that go together, as WebAssembly's vectors of 128 bits.
+
+A register that is in equal steps (`strides.py`) is the first thread's number in a local; any other is a vector, or two
+where its numbers take eight bytes.  Numbers of float32 are always in a vector.  What has no instruction of vectors is
+computed thread by thread, as in `thread_bodies.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from grader.ptx.dataflow import destinations, sources
+from grader.ptx.frontend.nodes import Immediate, Instruction, Negated, Operand, Register, Special, Vector
+from grader.ptx.isa.instructions import facts
+from grader.ptx.native.arithmetic import canonical_vector, with_any_nan
+from grader.ptx.native.layout import TYPES, Unfit, local_type
+from grader.ptx.native.pieces import Kernel
+from grader.ptx.native.strides import LANES, Stride, stride_of
+from grader.ptx.native.thread_bodies import Body, is_arithmetic
+from grader.ptx.native.vector_arithmetic import vector_of
+
+_MOST_RESULTS = 4
+TEMPORARIES = " ".join(f"(local $v{n} v128) (local $w{n} v128)" for n in range(_MOST_RESULTS))
+
+
+class Quad(Body):
+    """Writes what four threads compute; `access` is how they load and store."""
+
+    def __init__(self, kernel: Kernel, loose: set[int], strides: Mapping[int, Stride]) -> None:
+        super().__init__(kernel, loose, frozenset())
+        self.strides = strides
+        self._lane: int | None = None
+        self._results: list[int] = []
+
+    # -- registers ---------------------------------------------------------------------
+
+    def step(self, index: int) -> int | None:
+        """From one thread's number to the next's, where it is known and the first one's is in a local."""
+        return None if self.registers[index].type == "f32" else self.strides[index].step
+
+    def parts(self, index: int) -> list[str]:
+        """The locals of a register that is in vectors: one, or two of two threads each; none where it is in steps."""
+        if self.step(index) is not None:
+            return []
+        if local_type(self.registers[index]) in ("i64", "f64"):
+            return [f"$r{index}a", f"$r{index}b"]
+        return [f"$r{index}"]
+
+    def local(self, index: int) -> str:
+        names = self.parts(index)
+        if not names:
+            return f"(local $r{index} {local_type(self.registers[index])})"
+        return " ".join(f"(local {name} v128)" for name in names)
+
+    def of_lane(self, index: int, lane: int) -> str:
+        """One thread's value of a register, as its local in generated code of one thread has it."""
+        self.read.add(index)
+        kind = local_type(self.registers[index])
+        names, step = self.parts(index), self.step(index)
+        if step is not None:
+            value = f"(local.get $r{index})"
+            return f"({kind}.add {value} ({kind}.const {step * lane}))" if step * lane else value
+        shape = {"i32": "i32x4", "f32": "f32x4", "i64": "i64x2", "f64": "f64x2"}[kind]
+        if len(names) == 1:
+            value = f"({shape}.extract_lane {lane} (local.get {names[0]}))"
+            return f"(i32.and {value} (i32.const 1))" if self.registers[index].type == "pred" else value
+        return f"({shape}.extract_lane {lane & 1} (local.get {names[lane >> 1]}))"
+
+    def to_all(self, index: int, expression: str) -> str:
+        """Set a register to what the first thread's is, by an expression of that: of all, or in steps."""
+        self.set.add(index)
+        kind, names = local_type(self.registers[index]), self.parts(index)
+        if not names:
+            return f"(local.set $r{index} {expression})"
+        if self.registers[index].type == "pred":
+            expression = f"(i32.sub (i32.const 0) {expression})"
+        if kind == "f32" and expression.startswith("(f32.load "):
+            return f"(local.set {names[0]} {expression.replace('(f32.load ', '(v128.load32_splat ', 1)})"
+        if len(names) == 1:
+            return f"(local.set {names[0]} ({kind}x4.splat {expression}))"
+        return f"(local.set {names[0]} ({kind}x2.splat {expression})) (local.set {names[1]} (local.get {names[0]}))"
+
+    def _read_index(self, index: int) -> str:
+        return self.of_lane(index, self._lane or 0)
+
+    def _set(self, index: int, expression: str) -> None:
+        if index in self._loose:
+            expression = with_any_nan(expression)
+        if self._lane is None:
+            self._lines.append(self.to_all(index, expression))
+            return
+        kind, names = local_type(self.registers[index]), self.parts(index)
+        if not names:
+            raise Unfit("numbers in steps that are computed one by one")
+        if index not in self._results:
+            self._results.append(index)
+        number = self._results.index(index)
+        if number >= _MOST_RESULTS:
+            raise Unfit("more results than temporary vectors")
+        if self.registers[index].type == "pred":
+            expression = f"(i32.sub (i32.const 0) {expression})"
+        shape = f"{kind}x4" if len(names) == 1 else f"{kind}x2"
+        temporary = f"${'v' if len(names) == 1 or self._lane < 2 else 'w'}{number}"
+        lane = self._lane if len(names) == 1 else self._lane & 1
+        self._lines.append(
+            f"(local.set {temporary} ({shape}.replace_lane {lane} (local.get {temporary}) {expression}))"
+        )
+
+    def _raw(self, operand: Operand, size_bits: int) -> tuple[str, str]:
+        expression, kind = super()._raw(operand, size_bits)
+        if isinstance(operand, Special) and self._lane:
+            step = stride_of(operand, self.strides).step
+            if step:
+                expression = f"(i32.add {expression} (i32.const {step * self._lane}))"
+        return expression, kind
+
+    # -- vectors of operands -----------------------------------------------------------
+
+    def of_all(self, operand: Operand) -> str | None:
+        """A vector of an operand's four numbers of four bytes, or masks; None where there is none."""
+        if isinstance(operand, Immediate):
+            return f"(v128.const i32x4{f' {operand.value & 0xFFFFFFFF}' * LANES})"
+        if isinstance(operand, Negated):
+            value = self.of_all(operand.register)
+            return None if value is None else f"(v128.not {value})"
+        if isinstance(operand, Special):
+            return self._in_steps(self._raw(operand, 32)[0], stride_of(operand, self.strides).step or 0)
+        if not isinstance(operand, Register) or local_type(operand) not in ("i32", "f32"):
+            return None
+        self.read.add(operand.index)
+        names = self.parts(operand.index)
+        if not names:
+            value = f"(local.get $r{operand.index})"
+            if operand.type == "pred":
+                return f"(i32x4.splat (i32.sub (i32.const 0) {value}))"
+            return self._in_steps(value, self.strides[operand.index].step or 0)
+        value = f"(local.get {names[0]})"
+        if operand.index in self._loose and not self._is_arithmetic:
+            value = canonical_vector(value)
+        return value
+
+    @staticmethod
+    def _in_steps(first: str, step: int) -> str:
+        value = f"(i32x4.splat {first})"
+        if not step:
+            return value
+        steps = " ".join(str(step * lane & 0xFFFFFFFF) for lane in range(LANES))
+        return f"(i32x4.add {value} (v128.const i32x4 {steps}))"
+
+    def of_pairs(self, operand: Operand) -> tuple[str, str] | None:
+        """Two vectors of an operand's four numbers of eight bytes; None where there are none."""
+        if isinstance(operand, Immediate):
+            value = f"(i64x2.splat (i64.const {operand.value & ((1 << 64) - 1)}))"
+            return value, value
+        if not isinstance(operand, Register) or local_type(operand) not in ("i64", "f64"):
+            return None
+        self.read.add(operand.index)
+        names = self.parts(operand.index)
+        if names:
+            return f"(local.get {names[0]})", f"(local.get {names[1]})"
+        have, step = local_type(operand), self.strides[operand.index].step or 0
+        value = f"({have}x2.splat (local.get $r{operand.index}))"
+        if not step:
+            return value, value
+        first, second = (
+            f"(i64x2.add {value} (v128.const i64x2 {a * step} {(a + 1) * step}))" for a in range(0, LANES, 2)
+        )
+        return first, second
+
+    def _group(self, instructions: Sequence[Instruction]) -> None:
+        raise NotImplementedError
+
+    # -- instructions ------------------------------------------------------------------
+
+    def lines(self, instructions: Sequence[Instruction]) -> list[str]:
+        self._lines = []
+        self._group(instructions)
+        for instruction in instructions:
+            if not facts(instruction.opcode).hint:
+                self._write_instruction(instruction)
+        return self._lines
+
+    def _write_instruction(self, instruction: Instruction) -> None:
+        if instruction.opcode in ("ld", "ldu", "st"):
+            self._transfer(instruction)
+            return
+        results = destinations(instruction)
+        if instruction.opcode not in ("atom", "red", "cp"):
+            if any(self.parts(register.index) for register in results) and self._as_vectors(instruction):
+                return
+            # What is the same of all, or in steps, follows from the first thread's.
+            stepless = all(self._is_same(register) for register in sources(instruction))
+            if all(not self.parts(register.index) for register in results) or (
+                stepless and not any(isinstance(o, Special) and stride_of(o, {}).step for o in instruction.operands)
+            ):
+                self._alone(instruction)
+                return
+        for lane in self.each_lane():
+            self._alone(instruction, lane)
+
+    def _is_same(self, register: Register) -> bool:
+        return self.strides[register.index].step == 0
+
+    def _alone(self, instruction: Instruction, lane: int = 0) -> None:
+        start = len(self._lines)
+        opcode = instruction.opcode
+        if opcode == "mov":
+            self._move(instruction)
+        elif opcode == "cvta":
+            self._convert_address(instruction)
+        elif opcode in ("atom", "red"):
+            self._update(instruction)
+        elif opcode == "cp":
+            self._copy(instruction)
+        else:
+            self._compute(instruction)
+        self.move_to_lane(start, lane)
+
+    def move_to_lane(self, start: int, lane: int) -> None:
+        """Have the lines from one on speak of another thread than the first."""
+        if lane:
+            here = f"(i32.add (local.get $lane) (i32.const {lane}))"
+            self._lines[start:] = [line.replace("(local.get $lane)", here) for line in self._lines[start:]]
+
+    def each_lane(self) -> Iterator[int]:
+        """Go through the threads: what is set meanwhile is set of that thread's, and of all in the end."""
+        self._results = []
+        for lane in range(LANES):
+            self._lane = lane
+            yield lane
+        self._lane = None
+        for number, index in enumerate(self._results):
+            self.set.add(index)
+            for name, temporary in zip(self.parts(index), "vw", strict=False):
+                self._lines.append(f"(local.set {name} (local.get ${temporary}{number}))")
+
+    def note(self, line: str) -> None:
+        """Write a line that what follows needs."""
+        self._lines.append(line)
+
+    def _as_vectors(self, instruction: Instruction) -> bool:
+        """Write an instruction as one of vectors, if it is one."""
+        target = instruction.operands[0]
+        second: Operand | None = None
+        if isinstance(target, Vector) and instruction.opcode == "setp" and len(instruction.modifiers) == 2:
+            target, second = target.elements
+        if not isinstance(target, Register) or (isinstance(second, Register) and not self.parts(second.index)):
+            return False
+        names = self.parts(target.index)
+        self._is_arithmetic = is_arithmetic(instruction)
+        values = vector_of(instruction, self) if names else None
+        self._is_arithmetic = False
+        if values is None or len(names) != len(values):
+            return False
+        if is_arithmetic(instruction) and target.type == "f32" and target.index not in self._loose:
+            self.note(f"(local.set $tv {values[0]})")
+            values = [canonical_vector("(local.get $tv)")]
+        # A target may be a source.
+        for number, value in enumerate(values[1:]):
+            self.note(f"(local.set $w{number} {value})")
+        self.note(f"(local.set {names[0]} {values[0]})")
+        for number, name in enumerate(names[1:]):
+            self.note(f"(local.set {name} (local.get $w{number}))")
+        self.set.add(target.index)
+        if isinstance(second, Register):
+            self.set.add(second.index)
+            self.note(f"(local.set {self.parts(second.index)[0]} (v128.not (local.get {names[0]})))")
+        return True
