@@ -57,6 +57,7 @@ class QuadBody(Quad):
     """Writes the instructions of four threads, loads and stores among them."""
 
     _of: dict[int, _Together]
+    _is_update = False
 
     def _group(self, instructions: Sequence[Instruction]) -> None:
         self._of = {}
@@ -110,7 +111,12 @@ class QuadBody(Quad):
         Piece._place(self, transfer)
 
     def _find(self, way: Way, kept: int) -> list[str]:
-        return Piece._find(self, way, kept)
+        return super()._find(way, kept) if self._is_update else Piece._find(self, way, kept)
+
+    def _update(self, instruction: Instruction) -> None:
+        self._is_update = True
+        super()._update(instruction)
+        self._is_update = False
 
     # -- together ----------------------------------------------------------------------
 
@@ -332,7 +338,7 @@ def _moved(at: str, by: int) -> str:
 
 def _unless_written(offsets: Iterable[int], width: int, flags: str) -> Iterable[str]:
     """To `$apart` where a flag of what lies at some offsets is not 1; flags are 0 or 1."""
-    every = sorted({offset + byte for offset in offsets for byte in range(0, width)})
+    every = sorted({offset + byte for offset in offsets for byte in range(width)})
     runs: list[list[int]] = []
     for place in every:
         if runs and runs[-1][1] == place:

@@ -13,7 +13,7 @@ from grader.ptx.dataflow import destinations, sources
 from grader.ptx.frontend.nodes import Immediate, Instruction, Negated, Operand, Register, Special, Vector
 from grader.ptx.isa.instructions import facts
 from grader.ptx.native.arithmetic import canonical_vector, with_any_nan
-from grader.ptx.native.layout import TYPES, Unfit, local_type
+from grader.ptx.native.layout import Unfit, local_type
 from grader.ptx.native.pieces import Kernel
 from grader.ptx.native.strides import LANES, Stride, stride_of
 from grader.ptx.native.thread_bodies import Body, is_arithmetic

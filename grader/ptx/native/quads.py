@@ -128,7 +128,8 @@ class _Writer(Writer):
 
     def _function(self, region: Region) -> str:
         """Run four threads from a place on, as `Writer._function` does one."""
-        self._body, self._region = body, region = self._body_of_four, region
+        body = self._body_of_four
+        self._body, self._region = body, region
         inside = "\n".join(self._tree(region.start))
         begin = []
         live = self._needed(region.start)

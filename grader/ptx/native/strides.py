@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from grader.ptx.dataflow import destinations, sources
 from grader.ptx.frontend.nodes import Address, Immediate, Instruction, Negated, Operand, Register, Special, Symbol
@@ -202,7 +203,7 @@ def _inside(a: Stride) -> list[int]:
 def _steps(values: list[int], zeros: int) -> Stride | None:
     if not values:
         return None
-    steps = {after - before for before, after in zip(values, values[1:], strict=False)}
+    steps = {after - before for before, after in pairwise(values)}
     return Stride(steps.pop(), zeros) if len(steps) == 1 else None
 
 

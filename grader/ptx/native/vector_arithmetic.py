@@ -147,6 +147,17 @@ def _root(m: Sequence[str], o: Sequence[Operand], opcode: str, of: Operands) -> 
 
 
 def _reciprocal(m: Sequence[str], o: Sequence[Operand], opcode: str, of: Operands) -> Values:
+    if opcode == "rsqrt":
+        values = _all(o, of) if tuple(m) == ("approx", "f32") else None
+        if values is None:
+            return None
+        of.note(f"(local.set $tv {values[0]})")
+        one = "(f64x2.splat (f64.const 1))"
+        halves = []
+        for half in ("(local.get $tv)", f"(i8x16.shuffle {_UPPER_HALF} (local.get $tv) (local.get $tv))"):
+            root = f"(f64x2.sqrt (f64x2.promote_low_f32x4 {half}))"
+            halves.append(f"(f32x4.demote_f64x2_zero (f64x2.div {one} {root}))")
+        return [f"(i8x16.shuffle {_LOWER_HALVES} {halves[0]} {halves[1]})"]
     values = _all(o, of) if tuple(m) in (("rn", "f32"), ("approx", "f32")) else None
     return None if values is None else [f"(f32x4.div (f32x4.splat (f32.const 1)) {values[0]})"]
 
@@ -285,6 +296,8 @@ def _convert(m: Sequence[str], o: Sequence[Operand], opcode: str, of: Operands) 
     return _move((to,), o, opcode, of) if _is_64(to) and _is_64(come) else None
 
 
+_UPPER_HALF = " ".join(str(8 + byte % 8) for byte in range(16))
+_LOWER_HALVES = " ".join(str(byte if byte < 8 else byte + 8) for byte in range(16))
 _LOW_WORDS = " ".join(str(8 * lane + byte) for lane in range(4) for byte in range(4))
 _HIGH_WORDS = " ".join(str(8 * lane + 4 + byte) for lane in range(4) for byte in range(4))
 
@@ -305,7 +318,7 @@ _OPCODES: dict[_Maker, str] = {
     _product_and_sum: "mad fma",
     _quotient: "div",
     _root: "sqrt",
-    _reciprocal: "rcp",
+    _reciprocal: "rcp rsqrt",
     _logic: "and or xor not",
     _shift: "shl shr",
     _extremum: "min max",
