@@ -103,6 +103,13 @@ def test_arithmetic(opcodes: list[str], type_name: str, letter: str, data: Any, 
     check(source, [Bytes(data.itemsize * N * len(opcodes)), data])
 
 
+def test_numbers_that_are_computed_or_loaded() -> None:
+    multiply = "{.reg .pred p; setp.ne.s32 p, %2, 0; @p mul.f32 %0, %0, %1;}"
+    source = f"""__global__ void k(float* out, const float* in, int n) {{ {WHERE} float v = in[i];
+        asm("{multiply}" : "+f"(v) : "f"(in[i / 2]), "r"(n)); out[i] = v; }}"""
+    check(source, [Bytes(4 * N), BITS, np.int32(1)])
+
+
 RELATIONS = ["eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"]
 
 
@@ -160,7 +167,7 @@ KERNELS: dict[str, str] = {
         unsigned long long* w = (unsigned long long*)(out + 4 * M); w[at] = (unsigned long long)in[at % M] << 20 | at;
         unsigned char* c = (unsigned char*)(out + 10 * M); c[at] = ((const unsigned char*)in)[in[at % M] % (4 * M)];""",
     "numbers that wrap around between neighbours": """
-        unsigned j = i - n; out[i] = j < M ? in[j] : 7; unsigned k = 2 * (i + 1) - 4 * n; unsigned long long u = k;
+        unsigned j = i - n - 1; out[i] = j < M ? in[j] : 7; unsigned k = 2 * (i + 1) - 4 * n; unsigned long long u = k;
         if (i > 2) out[M + i] = in[(u + 8) % M]; int s = 0x7fffffff - n + i; out[2 * M + i] = (long long)s >> 5;
         int d = -3 * i + 5; out[3 * M + i] = ((long long)d * 8) >> 1; out[4 * M + i] = (unsigned)(j * 16ull >> 7);""",
     "conditions at which neighbours part, and where they meet again": """
@@ -201,8 +208,8 @@ def test_memory_and_counts(name: str, shape: str) -> None:
 
 def test_shuffles_and_votes_after_neighbours_have_parted() -> None:
     source = f"""__global__ void k(unsigned* out, const unsigned* in) {{ {WHERE}
-        int t = threadIdx.x; unsigned v = in[i]; float f = (float)(v & 255) / 7; if (t % 5 == 1) v = v * 3 + 1; for (int d = 16; d; d >>= 1)
-        v += __shfl_xor_sync(~0u, v, d); f += __shfl_down_sync(~0u, f, 3); unsigned b = __ballot_sync(~0u, in[i] & 1);
+        int t = threadIdx.x; unsigned v = in[i]; float f = (float)(v & 255) / 7; if (t % 5 == 1) v = v * 3 + 1;
+        for (int d = 16; d; d >>= 1) v += __shfl_xor_sync(~0u, v, d); f += __shfl_down_sync(~0u, f, 3); unsigned b = __ballot_sync(~0u, in[i] & 1);
         if (t & 2) b ^= t; v ^= __shfl_sync(~0u, b, t & 7); out[i] = v + b + __any_sync(~0u, v == 3);
         out[{N} + i] = f; }}"""
     check(source, [Bytes(8 * N), BITS])
@@ -214,6 +221,35 @@ def test_a_random_kernel(seed: int) -> None:
     blocks = N // program.threads
     a = np.random.default_rng(seed).integers(0, 1 << 32, 64).astype(np.uint32)
     check(program.source, [a, np.zeros(blocks * program.threads, np.uint32)], (blocks,), (program.threads,))
+
+
+FAR = "(blockIdx.x < 70 ? 0 : i == 20001 ? {} : 0)"
+
+
+@pytest.mark.parametrize(
+    ("body", "hazard", "size"),
+    [
+        ("out[i] = i;", "out_of_bounds", N - 2),
+        ("out[3 * i] = i; out[3 * i + 1] = i;", "out_of_bounds", 3 * N - 4),
+        ("out[N - 1 - i - (blockIdx.x == 79)] = 1;", "out_of_bounds", N),
+        ("int at = i & n; out[at ^ 1] = 1;", "out_of_bounds", N - 2),
+        (f"*(int*)((char*)(out + (i & n)) + {FAR.format(2)}) = i;", "out_of_bounds", N),
+        (f"*(int*)((char*)(out + (i & n)) + {FAR.format('1ll << 32')}) = i;", "out_of_bounds", N),
+        (
+            "out[4 * i] = i; int v = n ? out[4 * i + (blockIdx.x > 70 && i % 4 == 2)] : 0; out[4 * i] = v;",
+            "uninit",
+            4 * N,
+        ),
+    ],
+)
+def test_what_is_wrong_is_told_as_ever(body: str, hazard: str, size: int) -> None:
+    source = f"constexpr int N = {N}; __global__ void k(int* out, int n) {{ {WHERE} {body} }}"
+    arguments = [Bytes(4 * size), np.int32(0xFFFFF)]
+    _, expected, memory, _ = run(source, arguments, False, (N // 256,), (256,))
+    _, got, same_memory, _ = run(source, arguments, True, (N // 256,), (256,))
+    assert [h.kind for h in got.hazards] == [h.kind for h in expected.hazards]
+    assert hazard in str([h.kind for h in got.hazards])
+    assert same_memory == memory
 
 
 def test_a_row_that_does_not_consist_of_fours_goes_thread_by_thread() -> None:
