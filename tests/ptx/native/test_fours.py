@@ -167,9 +167,11 @@ KERNELS: dict[str, str] = {
         unsigned long long* w = (unsigned long long*)(out + 4 * M); w[at] = (unsigned long long)in[at % M] << 20 | at;
         unsigned char* c = (unsigned char*)(out + 10 * M); c[at] = ((const unsigned char*)in)[in[at % M] % (4 * M)];""",
     "numbers that wrap around between neighbours": """
-        unsigned j = i - n - 1; out[i] = j < M ? in[j] : 7; unsigned k = 2 * (i + 1) - 4 * n; unsigned long long u = k;
-        if (i > 2) out[M + i] = in[(u + 8) % M]; int s = 0x7fffffff - n + i; out[2 * M + i] = (long long)s >> 5;
-        int d = -3 * i + 5; out[3 * M + i] = ((long long)d * 8) >> 1; out[4 * M + i] = (unsigned)(j * 16ull >> 7);""",
+        unsigned j = i - n - 1; out[i] = j < M ? in[j] : 7; unsigned long long u, v, w; long long x;
+        asm("mul.wide.u32 %0, %1, 8;" : "=l"(u) : "r"(j)); asm("cvt.u64.u32 %0, %1;" : "=l"(v) : "r"(2 * i - 2 * n - 2));
+        asm("mad.wide.s32 %0, %1, -3, %2;" : "=l"(x) : "r"(0x7fffffff - n - 2 + i), "l"(5ll));
+        asm("mul.wide.u32 %0, %1, 5;" : "=l"(w) : "r"(n + 1 - i)); out[M + i] = u >> 20; out[2 * M + i] = v >> 30;
+        out[3 * M + i] = x >> 30; out[4 * M + i] = w >> 31; out[5 * M + i] = (long long)(5 - 3 * i) * 8 >> 1;""",
     "conditions at which neighbours part, and where they meet again": """
         __shared__ unsigned s[1024]; int v = 5; if (t % 7 == 3) v = t; else if (t & 1) { v = in[i]; if (v < 0) v ^= t; }
         s[t] = v; __syncthreads(); int w = t % 5 == 2 ? 9 : n; __syncthreads(); v += s[(t * 3) % T] * w;
@@ -209,7 +211,8 @@ def test_memory_and_counts(name: str, shape: str) -> None:
 def test_shuffles_and_votes_after_neighbours_have_parted() -> None:
     source = f"""__global__ void k(unsigned* out, const unsigned* in) {{ {WHERE}
         int t = threadIdx.x; unsigned v = in[i]; float f = (float)(v & 255) / 7; if (t % 5 == 1) v = v * 3 + 1;
-        for (int d = 16; d; d >>= 1) v += __shfl_xor_sync(~0u, v, d); f += __shfl_down_sync(~0u, f, 3); unsigned b = __ballot_sync(~0u, in[i] & 1);
+        for (int d = 16; d; d >>= 1) v += __shfl_xor_sync(~0u, v, d);
+        f += __shfl_down_sync(~0u, f, 3); unsigned b = __ballot_sync(~0u, in[i] & 1);
         if (t & 2) b ^= t; v ^= __shfl_sync(~0u, b, t & 7); out[i] = v + b + __any_sync(~0u, v == 3);
         out[{N} + i] = f; }}"""
     check(source, [Bytes(8 * N), BITS])
