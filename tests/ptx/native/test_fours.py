@@ -167,11 +167,13 @@ KERNELS: dict[str, str] = {
         unsigned long long* w = (unsigned long long*)(out + 4 * M); w[at] = (unsigned long long)in[at % M] << 20 | at;
         unsigned char* c = (unsigned char*)(out + 10 * M); c[at] = ((const unsigned char*)in)[in[at % M] % (4 * M)];""",
     "numbers that wrap around between neighbours": """
-        int late = i - (M - 64); unsigned j = late - n - 1; out[i] = j < M ? in[j] : 7; unsigned long long u, v, w;
-        long long x; asm("mul.wide.u32 %0, %1, 8;" : "=l"(u) : "r"(j)); asm("cvt.u64.u32 %0, %1;" : "=l"(v) : "r"(2 * (late - n) - 2));
-        asm("mad.wide.s32 %0, %1, -3, %2;" : "=l"(x) : "r"(0x7fffffff - n - 2 + late), "l"(5ll));
-        asm("mul.wide.u32 %0, %1, 5;" : "=l"(w) : "r"(n + 1 - late)); out[M + i] = u >> 20; out[2 * M + i] = v >> 30;
-        out[3 * M + i] = x >> 30; out[4 * M + i] = w >> 31; out[5 * M + i] = (long long)(5 - 3 * i) * 8 >> 1;""",
+        int late = i - (M - 64); unsigned j = late - n - 1; unsigned long long u, v, w; long long x;
+        asm volatile("mul.wide.u32 %0, %1, 8;" : "=l"(u) : "r"(j));
+        asm volatile("cvt.u64.u32 %0, %1;" : "=l"(v) : "r"(2 * (late - n) - 22));
+        asm volatile("mad.wide.s32 %0, %1, -3, %2;" : "=l"(x) : "r"(0x7fffffff - n - 22 + late), "l"(5ll));
+        asm volatile("mul.wide.u32 %0, %1, 5;" : "=l"(w) : "r"(n + 30 - late)); out[M + i] = u >> 20;
+        out[2 * M + i] = v >> 30; out[3 * M + i] = x >> 30; out[4 * M + i] = w >> 31;
+        out[5 * M + i] = (long long)(5 - 3 * i) * 8 >> 1; out[i] = j < M ? in[j] : 7;""",
     "conditions at which neighbours part, and where they meet again": """
         __shared__ unsigned s[1024]; int v = 5; if (t % 7 == 3) v = t; else if (t & 1) { v = in[i]; if (v < 0) v ^= t; }
         s[t] = v; __syncthreads(); int w = t % 5 == 2 ? 9 : n; __syncthreads(); v += s[(t * 3) % T] * w;
