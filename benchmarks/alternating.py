@@ -43,12 +43,12 @@ def serve() -> None:
     import numpy as np
 
     import grader.ptx
-    from grader.compiler import nvrtc
+    from grader.compiler import worker
     from grader.ptx import Device, Limits, parse
 
     source = (FOLDER / "emulator_kernels.cu").read_bytes()
     options = ["--gpu-architecture=compute_75", "-lineinfo", "-default-device"]
-    module = parse(nvrtc.compile_source("main.cu", source, {}, [], options).ptx.decode())
+    module = parse(worker.compile_source("main.cu", source, {}, [], options).ptx.decode())
 
     def carry_out(kernel: str, n: int, observe: bool) -> dict[str, Any]:
         rng = np.random.default_rng(n)

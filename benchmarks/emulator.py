@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from grader.compiler import nvrtc
+from grader.compiler import worker
 from grader.ptx import Device, Launch, LaunchReport, Limits, Module, launch, parse
 
 FOLDER = Path(__file__).parent
@@ -38,7 +38,7 @@ Array = npt.NDArray[Any]
 def compiled(source: str) -> str:
     """PTX of a source, compiled for the target that the grader's emulator works on."""
     options = ["--gpu-architecture=compute_75", "-lineinfo", "-default-device"]
-    output = nvrtc.compile_source("main.cu", source.encode(), {}, [], options)
+    output = worker.compile_source("main.cu", source.encode(), {}, [], options)
     if not output.succeeded:
         sys.exit(output.log.decode())
     return output.ptx.decode()

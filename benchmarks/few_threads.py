@@ -36,12 +36,12 @@ def measure(kernel: str, n: int) -> dict[str, Any]:
     """Run one row in this process."""
     import numpy as np
 
-    from grader.compiler import nvrtc
+    from grader.compiler import worker
     from grader.ptx import Device, Launch, Limits, launch, parse
 
     source = Path(__file__).with_suffix(".cu").read_bytes()
     options = ["--gpu-architecture=compute_75", "-lineinfo", "-default-device"]
-    module = parse(nvrtc.compile_source("main.cu", source, {}, [], options).ptx.decode())
+    module = parse(worker.compile_source("main.cu", source, {}, [], options).ptx.decode())
     rng = np.random.default_rng(n)
     a, b = rng.random((n, n), np.float32), rng.random((n, n), np.float32)
     inputs = [a] if kernel == "serial_transpose" else [a, b]

@@ -263,7 +263,7 @@ class Repeats:
 
     def _digest_of(self, data: Any, valid: Any) -> bytes:
         self._meter.charge(data.size)
-        is_whole = valid is None or bool(valid.all())
+        is_whole = valid is None or bool(valid.min(initial=1))
         digest = hashlib.sha256(f"{data.size} {is_whole}".encode())
         digest.update(data.data)
         if not is_whole:
@@ -290,7 +290,7 @@ def _copies(array: MemoryArray) -> tuple[Any, Any]:
 
 
 def _valid(array: MemoryArray) -> Any:
-    return None if array.valid is None or array.valid.all() else array.valid
+    return None if array.valid is None or array.valid.min(initial=1) else array.valid
 
 
 def _put(array: MemoryArray, kept: _Known) -> None:

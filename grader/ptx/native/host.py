@@ -182,7 +182,7 @@ class LinearMemory:
                 rows.append(by_id[id(array)])
                 continue
             # Where all is written, nothing has to be looked up or noted.
-            is_partial = array.valid is not None and not array.valid[: array.size].all()
+            is_partial = array.valid is not None and not array.valid[: array.size].min(initial=1)
             data, valid = self._lay(array, is_partial)
             constant = array.space == "const"
             history = 0

@@ -1,4 +1,4 @@
-"""Decides which launches have their unwatched blocks carried out thread by thread, and does that.
+"""Decides which launches have their unwatched blocks carried out thread by thread, or by fours, and does that.
 
 What is measured by the blocks that were watched says how long the others are; all of it is counted, so it is the same
 on every machine.  Anything unusual (a fault, a value that nobody wrote, threads that wait at different barriers) ends
@@ -30,7 +30,7 @@ from grader.ptx.native.threads import FILLS, Places
 from grader.ptx.native.whole_threads import WholeThreads, written
 
 CHARGE = 6
-"""Thread-instructions that are charged as one: one to two billion a second and core are carried out."""
+"""Thread-instructions that are charged as one: one to two billion a second and core are carried out, by fours more."""
 AT_ONCE_CHARGE = 8
 """Where the interpreter charges thread-instructions as one on the average, it is faster."""
 SLICE = 100_000_000
