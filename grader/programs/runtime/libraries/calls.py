@@ -9,6 +9,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import prod
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,33 @@ MAPPED_BYTES = 2 << 20
 
 
 Served = Callable[..., int | None]
+"""A function of a call and its numbers, which returns a status, None for success."""
+
+
+class Arguments(SimpleNamespace):
+    """The arguments of one call, by the names that its C declaration has for them.  Of a matrix `a` its leading
+    dimension is `lda`, its `cudaDataType`, where that is told, `at`; the step of a vector `x` is `incx`.
+    """
+
+    def but(self, **changed: Any) -> Arguments:
+        """Return these with others in the place of some."""
+        return Arguments(**{**vars(self), **changed})
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A function of a call and its `Arguments`.  names: in the order of the C declaration; "low:f" is no integer."""
+
+    function: Callable[[Call, Arguments], int | None]
+    names: str
+
+    def __call__(self, call: Call, args: Arguments) -> int | None:
+        return self.function(call, args)
+
+
+def takes(names: str) -> Callable[[Callable[[Call, Arguments], int | None]], Named]:
+    """Return a decorator of functions with more arguments than one list of parameters reads well with."""
+    return lambda function: Named(function, names)
 
 
 class Refused(Exception):
@@ -228,6 +256,14 @@ class Call:
         """Numbers one after another."""
         return self.vector(address, count, 1, dtype)
 
+    def matrix_of(self, args: Arguments, name: str, rows: int, columns: int, dtype: str = "") -> Operand:
+        """Return the matrix that is called so among the arguments."""
+        return self.matrix(getattr(args, name), rows, columns, getattr(args, f"ld{name}"), dtype)
+
+    def vector_of(self, args: Arguments, name: str, count: int) -> Operand:
+        """Return the vector that is called so among the arguments."""
+        return self.vector(getattr(args, name), count, getattr(args, f"inc{name}"))
+
     def pointers(self, address: int, count: int) -> list[int]:
         """Addresses that lie in memory of the device, as batched calls take them."""
         return [int(pointer) for pointer in self.array(address, count, "u8")[0]]
@@ -296,17 +332,23 @@ class Call:
 def served(
     function: Served, dtype: str = "", *, is_bound: bool = True, statuses: Mapping[int, int] | None = None
 ) -> Handler:
-    """Return a handler of a function of (call, numbers…), which returns its status, None for success.
+    """Return a handler of a function of a call and its numbers, as parameters or `Named`.
 
     is_bound: its first argument is a handle; else it has none.  statuses: as `guarded` takes them.
     """
-    parameters = list(inspect.signature(function).parameters.values())[1:]
-    kinds = "i" * is_bound + "".join("f" if parameter.annotation == "float" else "i" for parameter in parameters)
+    if isinstance(function, Named):
+        names, _, layout = zip(*(name.partition(":") for name in function.names.split()), strict=True)
+    else:
+        parameters = list(inspect.signature(function).parameters.values())[1:]
+        names, layout = (), tuple("f" if parameter.annotation == "float" else "" for parameter in parameters)
+    kinds = "i" * is_bound + "".join(kind or "i" for kind in layout)
 
     def call(state: State, place: Place, *values: Any) -> int | None:
         handle = handle_of(state, values[0]) if is_bound else {}
+        numbers = values[is_bound:]
+        arguments = (Arguments(**dict(zip(names, numbers, strict=True))),) if names else numbers
         with np.errstate(all="ignore"):
-            return function(Call(state, place, handle, dtype), *values[is_bound:])
+            return function(Call(state, place, handle, dtype), *arguments)
 
     return kinds, guarded(call, statuses)
 

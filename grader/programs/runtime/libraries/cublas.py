@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from grader.programs.runtime.libraries import calls
-from grader.programs.runtime.libraries.calls import Array, Call, Operand, Refused, Served, Strided
+from grader.programs.runtime.libraries.calls import Arguments, Array, Call, Operand, Refused, Served
 from grader.programs.runtime.state import Handlers
 
 VERSION = 130_000
 NOT_SUPPORTED = 15
 
 
+_BY_REAL = {"Cs": "c8", "Zd": "c16"}
+_TO_REAL = {"S": "f4", "D": "f8", "Sc": "c8", "Dz": "c16"}
+_TO_INDEX = {f"I{letter.lower()}": dtype for letter, dtype in calls.ALL.items()}
 type_of = partial(calls.one_of, calls.DATA_TYPES, NOT_SUPPORTED)
 
 
@@ -24,14 +27,14 @@ def create(call: Call, handle: int) -> None:
     calls.new_handle(call.state, handle, {"pointer_mode": 0, "stream": 0, "math": 0}, 3)
 
 
-def _set(name: str) -> Callable[..., None]:
+def _set(name: str) -> Served:
     def setter(call: Call, value: int) -> None:
         call.handle[name] = value
 
     return setter
 
 
-def _get(name: str, layout: str) -> Callable[..., None]:
+def _get(name: str, layout: str) -> Served:
     def getter(call: Call, pointer: int) -> None:
         call.state.guest.pack(layout, pointer, call.handle.get(name, 0))
 
@@ -47,22 +50,34 @@ def workspace(call: Call, address: int, size: int) -> None:
 # -- vectors --------------------------------------------------------------------------------
 
 
-def axpy(call: Call, n: int, alpha: int, x: int, x_step: int, y: int, y_step: int) -> None:
-    source, target = call.vector(x, n, x_step), call.vector(y, n, y_step)
+def _type(call: Call, args: Arguments, name: str, usual: str = "") -> str:
+    """Return the type of an operand, or `e`, what is computed in: what the call says, as `cublasAxpyEx` does, else the
+    usual one, or the function's own."""
+    number = vars(args).get(f"{name}t")
+    return usual or call.dtype if number is None else type_of(number)
+
+
+def _vectors(call: Call, args: Arguments, names: str) -> list[Operand]:
+    return [call.vector(vars(args)[x], args.n, vars(args)[f"inc{x}"], _type(call, args, x)) for x in names]
+
+
+def _in_type(call: Call, args: Arguments, vector: Operand) -> Array:
+    """Return numbers in the type that is computed in."""
+    return vector[0].astype(_type(call, args, "e"), copy=False)
+
+
+def _axpy(call: Call, args: Arguments) -> None:
+    source, target = _vectors(call, args, "xy")
     call.read(source, target)
-    call.store(target, target[0] + call.scalar(alpha) * source[0])
+    factor = call.scalar(args.alpha, _type(call, args, "alpha"))
+    call.store(target, _in_type(call, args, target) + factor * source[0])
 
 
-def scal(call: Call, n: int, alpha: int, x: int, step: int) -> None:
-    target = call.vector(x, n, step)
+def _scal(call: Call, args: Arguments, *, is_real: bool = False) -> None:
+    (target,) = _vectors(call, args, "x")
     call.read(target)
-    call.store(target, target[0] * call.scalar(alpha))
-
-
-def scal_real(call: Call, n: int, alpha: int, x: int, step: int) -> None:
-    target = call.vector(x, n, step)
-    call.read(target)
-    call.store(target, target[0] * call.scalar(alpha, call.real))
+    factor = call.scalar(args.alpha, call.real if is_real else _type(call, args, "alpha"))
+    call.store(target, _in_type(call, args, target) * factor)
 
 
 def copy(call: Call, n: int, x: int, x_step: int, y: int, y_step: int) -> None:
@@ -79,22 +94,22 @@ def swap(call: Call, n: int, x: int, x_step: int, y: int, y_step: int) -> None:
     call.store(second, before)
 
 
-def _dot(is_conjugated: bool) -> Callable[..., None]:
-    def dot(call: Call, n: int, x: int, x_step: int, y: int, y_step: int, out: int) -> None:
-        first, second = call.vector(x, n, x_step), call.vector(y, n, y_step)
-        call.read(first, second)
-        call.give(out, np.dot(first[0].conj() if is_conjugated else first[0], second[0]))
+def _dot(call: Call, args: Arguments, *, is_conjugated: bool = False) -> None:
+    first, second = _vectors(call, args, "xy")
+    call.read(first, second)
+    left = _in_type(call, args, first)
+    product = np.dot(left.conj() if is_conjugated else left, _in_type(call, args, second))
+    call.give(args.out, product, _type(call, args, "out"))
 
-    return dot
 
-
-def _reduced(which: Callable[[Array], Any], dtype: str = "") -> Callable[..., None]:
-    def norm(call: Call, n: int, x: int, step: int, out: int) -> None:
-        vector = call.vector(x, n, step)
+def _reduced(which: Callable[[Array], Any], dtype: str, names: str) -> calls.Named:
+    def norm(call: Call, args: Arguments) -> None:
+        (vector,) = _vectors(call, args, "x")
         call.read(vector)
-        call.give(out, which(vector[0]) if n else 0, dtype or call.real)
+        result = which(_in_type(call, args, vector)) if args.n else 0
+        call.give(args.out, result, _type(call, args, "out", dtype or call.real))
 
-    return norm
+    return calls.Named(norm, names)
 
 
 def _sizes(vector: Array) -> Array:
@@ -103,20 +118,15 @@ def _sizes(vector: Array) -> Array:
     return sizes
 
 
-def rot(call: Call, n: int, x: int, x_step: int, y: int, y_step: int, cosine: int, sine: int) -> None:
-    _rotate(call, n, (x, x_step), (y, y_step), call.scalar(cosine, call.real), call.scalar(sine))
-
-
-def rot_real(call: Call, n: int, x: int, x_step: int, y: int, y_step: int, cosine: int, sine: int) -> None:
-    _rotate(call, n, (x, x_step), (y, y_step), call.scalar(cosine, call.real), call.scalar(sine, call.real))
-
-
-def _rotate(call: Call, n: int, x: Strided, y: Strided, c: Any, s: Any) -> None:
-    first, second = call.vector(x[0], n, x[1]), call.vector(y[0], n, y[1])
+def _rot(call: Call, args: Arguments, *, is_real: bool = False) -> None:
+    """is_real: the sine, as the cosine always is where the call does not say its type."""
+    cosine = call.scalar(args.c, _type(call, args, "cs", call.real))
+    sine = call.scalar(args.s, _type(call, args, "cs", call.real if is_real else ""))
+    first, second = _vectors(call, args, "xy")
     call.read(first, second)
-    before = first[0].copy()
-    call.store(first, c * before + s * second[0])
-    call.store(second, c * second[0] - np.conj(s) * before)
+    before = _in_type(call, args, first).copy()
+    call.store(first, cosine * before + sine * second[0])
+    call.store(second, cosine * _in_type(call, args, second) - np.conj(sine) * before)
 
 
 def rotg(call: Call, a: int, b: int, cosine: int, sine: int) -> None:
@@ -187,48 +197,6 @@ def rotmg(call: Call, d1: int, d2: int, x1: int, y1: int, parameters: int) -> No
     call.give(parameters, [flag, *h])
 
 
-def _vector(call: Call, address: int, n: int, kind: int, step: int) -> Operand:
-    return call.vector(address, n, step, type_of(kind))
-
-
-def dot_ex(call: Call, n: int, x: int, xt: int, incx: int, y: int, yt: int, incy: int, out: int, rt: int, et: int) -> None:  # fmt: skip
-    first, second = _vector(call, x, n, xt, incx), _vector(call, y, n, yt, incy)
-    call.read(first, second)
-    call.give(out, np.dot(first[0].astype(type_of(et)), second[0].astype(type_of(et))), type_of(rt))
-
-
-def dotc_ex(call: Call, n: int, x: int, xt: int, incx: int, y: int, yt: int, incy: int, out: int, rt: int, et: int) -> None:  # fmt: skip
-    first, second = _vector(call, x, n, xt, incx), _vector(call, y, n, yt, incy)
-    call.read(first, second)
-    call.give(out, np.dot(first[0].conj().astype(type_of(et)), second[0].astype(type_of(et))), type_of(rt))
-
-
-def axpy_ex(call: Call, n: int, alpha: int, alpha_type: int, x: int, xt: int, incx: int, y: int, yt: int, incy: int, et: int) -> None:  # fmt: skip
-    source, target = _vector(call, x, n, xt, incx), _vector(call, y, n, yt, incy)
-    call.read(source, target)
-    call.store(target, target[0].astype(type_of(et)) + call.scalar(alpha, type_of(alpha_type)) * source[0])
-
-
-def scal_ex(call: Call, n: int, alpha: int, alpha_type: int, x: int, xt: int, incx: int, et: int) -> None:
-    target = _vector(call, x, n, xt, incx)
-    call.read(target)
-    call.store(target, target[0].astype(type_of(et)) * call.scalar(alpha, type_of(alpha_type)))
-
-
-def norm_ex(call: Call, n: int, x: int, xt: int, incx: int, out: int, rt: int, et: int) -> None:
-    vector = _vector(call, x, n, xt, incx)
-    call.read(vector)
-    call.give(out, np.linalg.norm(vector[0].astype(type_of(et))) if n else 0, type_of(rt))
-
-
-def rot_ex(call: Call, n: int, x: int, xt: int, incx: int, y: int, yt: int, incy: int, c: int, s: int, cs: int, et: int) -> None:  # fmt: skip
-    first, second = _vector(call, x, n, xt, incx), _vector(call, y, n, yt, incy)
-    call.read(first, second)
-    cosine, sine, before = call.scalar(c, type_of(cs)), call.scalar(s, type_of(cs)), first[0].astype(type_of(et))
-    call.store(first, cosine * before + sine * second[0])
-    call.store(second, cosine * second[0].astype(type_of(et)) - np.conj(sine) * before)
-
-
 _BOUND: dict[str, Served] = {
     "cublasSetStream": _set("stream"),
     "cublasSetMathMode": _set("math"),
@@ -241,46 +209,40 @@ _BOUND: dict[str, Served] = {
     "cublasGetAtomicsMode": _get("atomics", "i"),
     "cublasGetVersion": calls.gives(VERSION),
     "cublasSetWorkspace": workspace,
-    "cublasDotEx": dot_ex,
-    "cublasDotcEx": dotc_ex,
-    "cublasAxpyEx": axpy_ex,
-    "cublasScalEx": scal_ex,
-    "cublasNrm2Ex": norm_ex,
-    "cublasRotEx": rot_ex,
+    "cublasDotEx": calls.Named(_dot, "n x xt incx y yt incy out outt et"),
+    "cublasDotcEx": calls.Named(partial(_dot, is_conjugated=True), "n x xt incx y yt incy out outt et"),
+    "cublasAxpyEx": calls.Named(_axpy, "n alpha alphat x xt incx y yt incy et"),
+    "cublasScalEx": calls.Named(_scal, "n alpha alphat x xt incx et"),
+    "cublasNrm2Ex": _reduced(np.linalg.norm, "", "n x xt incx out outt et"),
+    "cublasRotEx": calls.Named(_rot, "n x xt incx y yt incy c s cst et"),
 }
 HANDLERS: Handlers = {
     "cublasCreate": calls.served(create, is_bound=False),
     "cublasDestroy": calls.served(calls.destroy, is_bound=False),
     **calls.all_served(_BOUND),
-    **calls.of_types("cublas", "axpy", axpy, calls.ALL),
-    **calls.of_types("cublas", "scal", scal, calls.ALL),
-    "cublasCsscal": calls.served(scal_real, "c8"),
-    "cublasZdscal": calls.served(scal_real, "c16"),
     **calls.of_types("cublas", "copy", copy, calls.ALL),
     **calls.of_types("cublas", "swap", swap, calls.ALL),
-    **calls.of_types("cublas", "dot", _dot(False), calls.REALS),
-    **calls.of_types("cublas", "dotu", _dot(False), calls.COMPLEX),
-    **calls.of_types("cublas", "dotc", _dot(True), calls.COMPLEX),
-    **calls.of_types("cublas", "rot", rot, calls.ALL),
-    "cublasCsrot": calls.served(rot_real, "c8"),
-    "cublasZdrot": calls.served(rot_real, "c16"),
     **calls.of_types("cublas", "rotg", rotg, calls.ALL),
     **calls.of_types("cublas", "rotm", rotm, calls.REALS),
     **calls.of_types("cublas", "rotmg", rotmg, calls.REALS),
-    **{
-        name: calls.served(_reduced(which, dtype), numbers)
-        for letters, which, dtype in (
-            ("nrm2", np.linalg.norm, ""),
-            ("asum", lambda v: _sizes(v).sum(), ""),
-            ("amax", lambda v: int(np.argmax(_sizes(v))) + 1, "i4"),
-            ("amin", lambda v: int(np.argmin(_sizes(v))) + 1, "i4"),
-        )
-        for name, numbers in zip(
-            (f"cublasI{x.lower()}{letters}" for x in calls.ALL)
-            if dtype
-            else (f"cublas{x}{letters}" for x in ("S", "D", "Sc", "Dz")),
-            calls.ALL.values(),
-            strict=True,
-        )
-    },
 }
+# Name, function, arguments, and types by the letters for them.
+_TABLE: tuple[tuple[str, Callable[[Call, Arguments], None], str, Mapping[str, str]], ...] = (
+    ("axpy", _axpy, "n alpha x incx y incy", calls.ALL),
+    ("scal", _scal, "n alpha x incx", calls.ALL),
+    ("scal", partial(_scal, is_real=True), "n alpha x incx", _BY_REAL),
+    ("dot", _dot, "n x incx y incy out", calls.REALS),
+    ("dotu", _dot, "n x incx y incy out", calls.COMPLEX),
+    ("dotc", partial(_dot, is_conjugated=True), "n x incx y incy out", calls.COMPLEX),
+    ("rot", _rot, "n x incx y incy c s", calls.ALL),
+    ("rot", partial(_rot, is_real=True), "n x incx y incy c s", _BY_REAL),
+)
+for _name, _function, _arguments, _types in _TABLE:
+    HANDLERS |= calls.of_types("cublas", _name, calls.Named(_function, _arguments), _types)
+for _name, _which, _dtype, _types in (
+    ("nrm2", np.linalg.norm, "", _TO_REAL),
+    ("asum", lambda vector: _sizes(vector).sum(), "", _TO_REAL),
+    ("amax", lambda vector: int(np.argmax(_sizes(vector))) + 1, "i4", _TO_INDEX),
+    ("amin", lambda vector: int(np.argmin(_sizes(vector))) + 1, "i4", _TO_INDEX),
+):
+    HANDLERS |= calls.of_types("cublas", _name, _reduced(_which, _dtype, "n x incx out"), _types)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from grader.programs.runtime.libraries import calls
-from grader.programs.runtime.libraries.calls import Array, Call, Operand, Refused, Strided
+from grader.programs.runtime.libraries.calls import Arguments, Array, Call, Operand, Refused
 from grader.programs.runtime.state import Handlers
 
 NO, TRANSPOSED, CONJUGATE = 0, 1, 2
@@ -75,13 +76,12 @@ def _packed(call: Call, address: int, fill: int, n: int) -> tuple[Operand, Array
     return flat, dense
 
 
-def _band(
-    call: Call, address: int, rows: int, columns: int, low: int, high: int, leading: int
-) -> tuple[Operand, Array]:
+def _band(call: Call, args: Arguments, rows: int, low: int, high: int) -> tuple[Operand, Array]:
     """Return a band matrix, whose diagonals are stored as rows, as stored and as a dense one."""
-    if min(rows, columns, low, high) < 0 or leading < low + high + 1:
+    columns = args.n
+    if min(rows, columns, low, high) < 0 or args.lda < low + high + 1:
         raise Refused(calls.INVALID_VALUE)
-    stored = call.matrix(address, low + high + 1, columns, leading)
+    stored = call.matrix_of(args, "a", low + high + 1, columns)
     dense = call.zeros(rows, columns)
     # Diagonals that lie wholly outside the matrix hold nothing, and there may be 2^31 of them.
     for shift in range(max(-high, 1 - columns), min(low + 1, rows)):
@@ -90,6 +90,16 @@ def _band(
             where = np.arange(first, last)
             dense[where + shift, where] = stored[0][shift + high, first:last]
     return stored, dense
+
+
+def _square(call: Call, args: Arguments) -> tuple[Operand, Array]:
+    """Return A as stored and as a dense one: packed where it has no leading dimension, in a band of `k` diagonals."""
+    if not hasattr(args, "lda"):
+        return _packed(call, args.a, args.fill, args.n)
+    if hasattr(args, "k"):
+        return _band(call, args, args.n, *((args.k, 0) if args.fill == LOWER else (0, args.k)))
+    stored = call.matrix_of(args, "a", args.n, args.n)
+    return stored, stored[0]
 
 
 def solve(triangle: Array, right: Array, *, is_lower: bool) -> Array:
@@ -105,9 +115,9 @@ def solve(triangle: Array, right: Array, *, is_lower: bool) -> Array:
 # -- products -------------------------------------------------------------------------------------
 
 
-def gemm(call: Call, ta: int, tb: int, m: int, n: int, k: int, alpha: int, a: int, lda: int, b: int, ldb: int, beta: int, c: int, ldc: int) -> None:  # fmt: skip
-    factors = call.scalar(alpha), call.scalar(beta)
-    product_of(call, (ta, tb), (m, n, k), factors, ((a, lda), (b, ldb), (c, ldc)))
+@calls.takes("ta tb m n k alpha a lda b ldb beta c ldc")
+def gemm(call: Call, args: Arguments) -> None:
+    product_of(call, args, call.scalar(args.alpha), call.scalar(args.beta))
 
 
 def multiplied(left: Array, right: Array, computed: str = "") -> Array:
@@ -121,168 +131,121 @@ def multiplied(left: Array, right: Array, computed: str = "") -> Array:
 
 def product_of(
     call: Call,
-    operations: tuple[int, int],
-    sizes: tuple[int, int, int],
-    factors: tuple[Any, Any],
-    places: tuple[Strided, Strided, Strided],
+    args: Arguments,
+    alpha: Any,
+    beta: Any,
     types: tuple[str, str, str] = ("", "", ""),
     computed: str = "",
 ) -> None:
-    """C = alpha op(A) op(B) + beta C: (m, k) by (k, n).
-
-    operations: of A and B.  sizes: m, n, k.  factors: alpha and beta.  places, types: of A, B and C.
-    """
-    (ta, tb), (m, n, k), (a, b, c) = operations, sizes, places
+    """C = alpha op(A) op(B) + beta C: (m, k) by (k, n).  types: of A, B and C."""
+    m, n, k = args.m, args.n, args.k
     if min(m, n, k) < 0:
         raise Refused(calls.INVALID_VALUE)
     call.products(m, n, k)
-    first = call.matrix(a[0], *((m, k) if ta == NO else (k, m)), a[1], types[0])
-    second = call.matrix(b[0], *((k, n) if tb == NO else (n, k)), b[1], types[1])
-    target = call.matrix(c[0], m, n, c[1], types[2])
-    product = multiplied(operand(first[0], ta), operand(second[0], tb), computed)
-    blend(call, (first, second), target, product, *factors)
+    first = call.matrix_of(args, "a", *((m, k) if args.ta == NO else (k, m)), types[0])
+    second = call.matrix_of(args, "b", *((k, n) if args.tb == NO else (n, k)), types[1])
+    target = call.matrix_of(args, "c", m, n, types[2])
+    product = multiplied(operand(first[0], args.ta), operand(second[0], args.tb), computed)
+    blend(call, (first, second), target, product, alpha, beta)
 
 
-def gemv(call: Call, t: int, m: int, n: int, alpha: int, a: int, lda: int, x: int, incx: int, beta: int, y: int, incy: int) -> None:  # fmt: skip
-    call.work(m, n)
-    matrix = call.matrix(a, m, n, lda)
-    _times_vector(call, matrix, operand(matrix[0], t), alpha, (x, incx), beta, (y, incy))
+@calls.takes("t m n alpha a lda x incx beta y incy")
+def gemv(call: Call, args: Arguments) -> None:
+    call.work(args.m, args.n)
+    matrix = call.matrix_of(args, "a", args.m, args.n)
+    _times_vector(call, args, matrix, operand(matrix[0], args.t))
 
 
-def _times_vector(call: Call, stored: Operand, matrix: Array, alpha: int, x: Strided, beta: int, y: Strided) -> None:
-    vector = call.vector(x[0], matrix.shape[1], x[1])
-    target = call.vector(y[0], matrix.shape[0], y[1])
-    blend(call, (stored, vector), target, matrix @ vector[0], call.scalar(alpha), call.scalar(beta))
+def _times_vector(call: Call, args: Arguments, stored: Operand, matrix: Array) -> None:
+    vector, target = call.vector_of(args, "x", matrix.shape[1]), call.vector_of(args, "y", matrix.shape[0])
+    blend(call, (stored, vector), target, matrix @ vector[0], call.scalar(args.alpha), call.scalar(args.beta))
 
 
-def gbmv(call: Call, t: int, m: int, n: int, low: int, high: int, alpha: int, a: int, lda: int, x: int, incx: int, beta: int, y: int, incy: int) -> None:  # fmt: skip
-    call.work(m, n)
-    stored, dense = _band(call, a, m, n, low, high, lda)
-    _times_vector(call, stored, operand(dense, t), alpha, (x, incx), beta, (y, incy))
+@calls.takes("t m n low high alpha a lda x incx beta y incy")
+def gbmv(call: Call, args: Arguments) -> None:
+    call.work(args.m, args.n)
+    stored, dense = _band(call, args, args.m, args.low, args.high)
+    _times_vector(call, args, stored, operand(dense, args.t))
 
 
-def _symmetric_times(is_hermitian: bool) -> Callable[..., None]:
-    def symv(call: Call, fill: int, n: int, alpha: int, a: int, lda: int, x: int, incx: int, beta: int, y: int, incy: int) -> None:  # fmt: skip
-        call.work(n, n)
-        stored = call.matrix(a, n, n, lda)
-        whole = _whole(stored[0], fill, is_hermitian=is_hermitian)
-        _times_vector(call, stored, whole, alpha, (x, incx), beta, (y, incy))
-
-    return symv
+def _symmetric_times(call: Call, args: Arguments, *, is_hermitian: bool = False) -> None:
+    call.work(args.n, args.n)
+    stored, dense = _square(call, args)
+    _times_vector(call, args, stored, _whole(dense, args.fill, is_hermitian=is_hermitian))
 
 
-def _band_symmetric_times(is_hermitian: bool) -> Callable[..., None]:
-    def sbmv(call: Call, fill: int, n: int, k: int, alpha: int, a: int, lda: int, x: int, incx: int, beta: int, y: int, incy: int) -> None:  # fmt: skip
-        call.work(n, n)
-        stored, dense = _band(call, a, n, n, *((k, 0) if fill == LOWER else (0, k)), lda)
-        whole = _whole(dense, fill, is_hermitian=is_hermitian)
-        _times_vector(call, stored, whole, alpha, (x, incx), beta, (y, incy))
-
-    return sbmv
-
-
-def _packed_symmetric_times(is_hermitian: bool) -> Callable[..., None]:
-    def spmv(call: Call, fill: int, n: int, alpha: int, a: int, x: int, incx: int, beta: int, y: int, incy: int) -> None:  # fmt: skip
-        call.work(n, n)
-        stored, dense = _packed(call, a, fill, n)
-        whole = _whole(dense, fill, is_hermitian=is_hermitian)
-        _times_vector(call, stored, whole, alpha, (x, incx), beta, (y, incy))
-
-    return spmv
+_hermitian_times = partial(_symmetric_times, is_hermitian=True)
 
 
 # -- triangles ----------------------------------------------------------------------------------------
 
 
-def _by_triangle(
-    call: Call, stored: Operand, triangle: Array, is_lower: bool, t: int, x: Strided, *, is_solved: bool
-) -> None:
-    vector = call.vector(x[0], len(triangle), x[1])
-    call.work(len(triangle), len(triangle))
+def _triangular_times(call: Call, args: Arguments, *, is_solved: bool = False) -> None:
+    """x = op(A) x, or the x of op(A) x = x."""
+    stored, dense = _square(call, args)
+    triangle, vector = _triangle(dense, args.fill, args.unit), call.vector_of(args, "x", args.n)
+    call.work(args.n, args.n)
     call.read(stored, vector)
-    used = operand(triangle, t)
-    lower = is_lower == (t == NO)
-    call.store(vector, solve(used, vector[0], is_lower=lower) if is_solved else used @ vector[0])
+    used = operand(triangle, args.t)
+    is_lower = (args.fill == LOWER) == (args.t == NO)
+    call.store(vector, solve(used, vector[0], is_lower=is_lower) if is_solved else used @ vector[0])
 
 
-def _trmv(is_solved: bool) -> Callable[..., None]:
-    def trmv(call: Call, fill: int, t: int, unit: int, n: int, a: int, lda: int, x: int, incx: int) -> None:
-        stored = call.matrix(a, n, n, lda)
-        _by_triangle(call, stored, _triangle(stored[0], fill, unit), fill == LOWER, t, (x, incx), is_solved=is_solved)
-
-    return trmv
+_triangular_solved = partial(_triangular_times, is_solved=True)
 
 
-def _tbmv(is_solved: bool) -> Callable[..., None]:
-    def tbmv(call: Call, fill: int, t: int, unit: int, n: int, k: int, a: int, lda: int, x: int, incx: int) -> None:
-        stored, dense = _band(call, a, n, n, *((k, 0) if fill == LOWER else (0, k)), lda)
-        _by_triangle(call, stored, _triangle(dense, fill, unit), fill == LOWER, t, (x, incx), is_solved=is_solved)
-
-    return tbmv
-
-
-def _tpmv(is_solved: bool) -> Callable[..., None]:
-    def tpmv(call: Call, fill: int, t: int, unit: int, n: int, a: int, x: int, incx: int) -> None:
-        stored, dense = _packed(call, a, fill, n)
-        _by_triangle(call, stored, _triangle(dense, fill, unit), fill == LOWER, t, (x, incx), is_solved=is_solved)
-
-    return tpmv
-
-
-def trsm(call: Call, side: int, fill: int, t: int, unit: int, m: int, n: int, alpha: int, a: int, lda: int, b: int, ldb: int) -> None:  # fmt: skip
-    solve_with(call, side, (fill, t, unit), (m, n), call.scalar(alpha), (a, lda), (b, ldb))
-
-
-def solve_with(
-    call: Call, side: int, form: tuple[int, int, int], sizes: tuple[int, int], alpha: Any, a: Strided, b: Strided
-) -> None:
-    """op(A) X = alpha B, or X op(A) = alpha B, into B.
-
-    form: which triangle of A it is, its operation, whether its diagonal is ones.  sizes: of B.
-    """
-    (fill, t, unit), (m, n) = form, sizes
-    order = m if side == LEFT else n
-    call.work(m, n, order)
-    stored, target = call.matrix(a[0], order, order, a[1]), call.matrix(b[0], m, n, b[1])
+@calls.takes("side fill t unit m n alpha a lda b ldb")
+def trsm(call: Call, args: Arguments) -> None:
+    """op(A) X = alpha B, or X op(A) = alpha B, into B."""
+    alpha, is_left = call.scalar(args.alpha), args.side == LEFT
+    order = args.m if is_left else args.n
+    call.work(args.m, args.n, order)
+    stored, target = call.matrix_of(args, "a", order, order), call.matrix_of(args, "b", args.m, args.n)
     call.read(stored, target)
-    used = operand(_triangle(stored[0], fill, unit), t)
-    is_lower = (fill == LOWER) == (t == NO)
+    used = operand(_triangle(stored[0], args.fill, args.unit), args.t)
+    is_lower = (args.fill == LOWER) == (args.t == NO)
     right = alpha * target[0]
-    call.store(target, solve(used, right, is_lower=is_lower) if side == LEFT else solve(used.T, right.T, is_lower=not is_lower).T)  # fmt: skip
+    solution = solve(used, right, is_lower=is_lower) if is_left else solve(used.T, right.T, is_lower=not is_lower).T
+    call.store(target, solution)
 
 
-def trmm(call: Call, side: int, fill: int, t: int, unit: int, m: int, n: int, alpha: int, a: int, lda: int, b: int, ldb: int, c: int, ldc: int) -> None:  # fmt: skip
-    order = m if side == LEFT else n
-    call.work(m, n, order)
-    stored, other, target = call.matrix(a, order, order, lda), call.matrix(b, m, n, ldb), call.matrix(c, m, n, ldc)
+@calls.takes("side fill t unit m n alpha a lda b ldb c ldc")
+def trmm(call: Call, args: Arguments) -> None:
+    stored, other, target = _by_square(call, args)
     call.read(stored, other)
-    used = operand(_triangle(stored[0], fill, unit), t)
-    call.store(target, call.scalar(alpha) * (used @ other[0] if side == LEFT else other[0] @ used))
+    used = operand(_triangle(stored[0], args.fill, args.unit), args.t)
+    call.store(target, call.scalar(args.alpha) * (used @ other[0] if args.side == LEFT else other[0] @ used))
+
+
+def _by_square(call: Call, args: Arguments) -> tuple[Operand, Operand, Operand]:
+    """Return a square matrix, what it is multiplied by on one side, and where the product goes."""
+    order = args.m if args.side == LEFT else args.n
+    call.work(args.m, args.n, order)
+    square = call.matrix_of(args, "a", order, order)
+    return square, call.matrix_of(args, "b", args.m, args.n), call.matrix_of(args, "c", args.m, args.n)
 
 
 # -- updates ---------------------------------------------------------------------------------------------
 
 
-def _ger(is_conjugated: bool) -> Callable[..., None]:
-    def ger(call: Call, m: int, n: int, alpha: int, x: int, incx: int, y: int, incy: int, a: int, lda: int) -> None:
-        call.work(m, n)
-        first, second, target = call.vector(x, m, incx), call.vector(y, n, incy), call.matrix(a, m, n, lda)
-        product = np.outer(first[0], second[0].conj() if is_conjugated else second[0])
-        blend(call, (first, second), target, product, call.scalar(alpha), 1)
-
-    return ger
+def _ger(call: Call, args: Arguments, *, is_conjugated: bool = False) -> None:
+    call.work(args.m, args.n)
+    first, second = call.vector_of(args, "x", args.m), call.vector_of(args, "y", args.n)
+    target = call.matrix_of(args, "a", args.m, args.n)
+    product = np.outer(first[0], second[0].conj() if is_conjugated else second[0])
+    blend(call, (first, second), target, product, call.scalar(args.alpha), 1)
 
 
-def _outer(call: Call, n: int, vectors: Sequence[Strided], alpha: int, form: str) -> tuple[tuple[Operand, ...], Array]:
+def _outer(call: Call, args: Arguments, form: str) -> tuple[tuple[Operand, ...], Array]:
     """Return inputs and product of a rank-one or rank-two update; form: "s" or "h", "2" behind it for two vectors."""
-    call.work(n, n)
-    first, *others = (call.vector(address, n, step) for address, step in vectors)
-    if not others:
-        factor = call.scalar(alpha, call.real if form == "h" else call.dtype)
+    call.work(args.n, args.n)
+    first = call.vector_of(args, "x", args.n)
+    if not form.endswith("2"):
+        factor = call.scalar(args.alpha, call.real if form == "h" else call.dtype)
         other = first[0].conj() if form == "h" else first[0]
         return (first,), factor * np.outer(first[0], other)
-    (second,) = others
-    factor = call.scalar(alpha)
+    second = call.vector_of(args, "y", args.n)
+    factor = call.scalar(args.alpha)
     if form == "h2":
         half = factor * np.outer(first[0], second[0].conj())
         return (first, second), half + half.T.conj()
@@ -290,147 +253,106 @@ def _outer(call: Call, n: int, vectors: Sequence[Strided], alpha: int, form: str
     return (first, second), half + half.T
 
 
-def _syr(form: str) -> Callable[..., None]:
-    def syr(call: Call, fill: int, n: int, alpha: int, x: int, incx: int, a: int, lda: int) -> None:
-        target = call.matrix(a, n, n, lda)
-        inputs, added = _outer(call, n, [(x, incx)], alpha, form)
-        _add(call, inputs, target, added, np.diag_indices(n), form, _side(fill, n))
-
-    return syr
-
-
-def _syr2(form: str) -> Callable[..., None]:
-    def syr2(call: Call, fill: int, n: int, alpha: int, x: int, incx: int, y: int, incy: int, a: int, lda: int) -> None:
-        target = call.matrix(a, n, n, lda)
-        inputs, added = _outer(call, n, [(x, incx), (y, incy)], alpha, form)
-        _add(call, inputs, target, added, np.diag_indices(n), form, _side(fill, n))
-
-    return syr2
-
-
-def _add(
-    call: Call,
-    inputs: tuple[Operand, ...],
-    target: Operand,
-    added: Array,
-    diagonal: tuple[Array, ...],
-    form: str,
-    where: Any = True,
-) -> None:
-    """Add an update to a matrix; the diagonal of a Hermitian one is real afterwards."""
+def _update(call: Call, args: Arguments, *, form: str) -> None:
+    """Update a triangle, which may be packed; the diagonal of a Hermitian matrix is real afterwards."""
+    is_packed = not hasattr(args, "lda")
+    size = args.n * (args.n + 1) // 2
+    target = call.array(args.a, size) if is_packed else call.matrix_of(args, "a", args.n, args.n)
+    inputs, added = _outer(call, args, form)
+    where: Any = True
+    if is_packed:
+        places = _packed_places(args.fill, args.n)
+        added, diagonal = added[places], np.nonzero(places[0] == places[1])
+    else:
+        where, diagonal = _side(args.fill, args.n), np.diag_indices(args.n)
     added = added.astype(call.dtype)
     if form.startswith("h"):
         added[diagonal] -= 1j * target[0][diagonal].imag
     blend(call, inputs, target, added, 1, 1, where)
 
 
-def _add_packed(call: Call, fill: int, n: int, a: int, vectors: Sequence[Strided], alpha: int, form: str) -> None:
-    target = call.array(a, n * (n + 1) // 2)
-    inputs, added = _outer(call, n, vectors, alpha, form)
-    places = _packed_places(fill, n)
-    _add(call, inputs, target, added[places], np.nonzero(places[0] == places[1]), form)
+def _symm(call: Call, args: Arguments, *, is_hermitian: bool = False) -> None:
+    stored, other, target = _by_square(call, args)
+    whole = _whole(stored[0], args.fill, is_hermitian=is_hermitian)
+    product = whole @ other[0] if args.side == LEFT else other[0] @ whole
+    blend(call, (stored, other), target, product, call.scalar(args.alpha), call.scalar(args.beta))
 
 
-def _spr(form: str) -> Callable[..., None]:
-    def spr(call: Call, fill: int, n: int, alpha: int, x: int, incx: int, a: int) -> None:
-        _add_packed(call, fill, n, a, [(x, incx)], alpha, form)
-
-    return spr
+def _turned(call: Call, args: Arguments, name: str) -> tuple[Operand, Array]:
+    stored = call.matrix_of(args, name, *((args.n, args.k) if args.t == NO else (args.k, args.n)))
+    return stored, stored[0] if args.t == NO else stored[0].T
 
 
-def _spr2(form: str) -> Callable[..., None]:
-    def spr2(call: Call, fill: int, n: int, alpha: int, x: int, incx: int, y: int, incy: int, a: int) -> None:
-        _add_packed(call, fill, n, a, [(x, incx), (y, incy)], alpha, form)
-
-    return spr2
-
-
-def _symm(is_hermitian: bool) -> Callable[..., None]:
-    def symm(call: Call, side: int, fill: int, m: int, n: int, alpha: int, a: int, lda: int, b: int, ldb: int, beta: int, c: int, ldc: int) -> None:  # fmt: skip
-        order = m if side == LEFT else n
-        call.work(m, n, order)
-        stored, other, target = call.matrix(a, order, order, lda), call.matrix(b, m, n, ldb), call.matrix(c, m, n, ldc)
-        whole = _whole(stored[0], fill, is_hermitian=is_hermitian)
-        product = whole @ other[0] if side == LEFT else other[0] @ whole
-        blend(call, (stored, other), target, product, call.scalar(alpha), call.scalar(beta))
-
-    return symm
+def _syrk(call: Call, args: Arguments, *, is_hermitian: bool = False) -> None:
+    call.work(args.n, args.n, args.k)
+    target = call.matrix_of(args, "c", args.n, args.n)
+    stored, used = _turned(call, args, "a")
+    scale = call.real if is_hermitian else call.dtype
+    first, second = (used.conj(), used.T) if is_hermitian and args.t != NO else (used, used.T)
+    product = first @ (second.conj() if is_hermitian and args.t == NO else second)
+    alpha, beta = call.scalar(args.alpha, scale), call.scalar(args.beta, scale)
+    blend(call, (stored,), target, product, alpha, beta, _side(args.fill, args.n))
 
 
-def _turned(call: Call, address: int, t: int, n: int, k: int, leading: int) -> tuple[Operand, Array]:
-    stored = call.matrix(address, *((n, k) if t == NO else (k, n)), leading)
-    return stored, stored[0] if t == NO else stored[0].T
+def _syr2k(call: Call, args: Arguments, *, form: str) -> None:
+    """form: as `_outer` takes it, with "x" for the product alone."""
+    call.work(2, args.n, args.n, args.k)
+    target = call.matrix_of(args, "c", args.n, args.n)
+    first, one = _turned(call, args, "a")
+    second, other = _turned(call, args, "b")
+    factor = call.scalar(args.alpha)
+    is_hermitian = form in ("h2", "hx")
+    half = factor * (one @ (other.T.conj() if is_hermitian else other.T))
+    if is_hermitian and args.t != NO:
+        half = factor * (one.conj() @ other.T)
+    product = half if form in ("sx", "hx") else half + (half.T.conj() if is_hermitian else half.T)
+    scale = call.scalar(args.beta, call.real if is_hermitian else call.dtype)
+    blend(call, (first, second), target, product, 1, scale, _side(args.fill, args.n))
 
 
-def _syrk(is_hermitian: bool) -> Callable[..., None]:
-    def syrk(call: Call, fill: int, t: int, n: int, k: int, alpha: int, a: int, lda: int, beta: int, c: int, ldc: int) -> None:  # fmt: skip
-        call.work(n, n, k)
-        target = call.matrix(c, n, n, ldc)
-        stored, used = _turned(call, a, t, n, k, lda)
-        scale = call.real if is_hermitian else call.dtype
-        first, second = (used.conj(), used.T) if is_hermitian and t != NO else (used, used.T)
-        product = first @ (second.conj() if is_hermitian and t == NO else second)
-        where = _side(fill, n)
-        blend(call, (stored,), target, product, call.scalar(alpha, scale), call.scalar(beta, scale), where)
-
-    return syrk
-
-
-def _syr2k(form: str) -> Callable[..., None]:
-    def syr2k(call: Call, fill: int, t: int, n: int, k: int, alpha: int, a: int, lda: int, b: int, ldb: int, beta: int, c: int, ldc: int) -> None:  # fmt: skip
-        call.work(2, n, n, k)
-        target = call.matrix(c, n, n, ldc)
-        first, one = _turned(call, a, t, n, k, lda)
-        second, other = _turned(call, b, t, n, k, ldb)
-        factor = call.scalar(alpha)
-        is_hermitian = form in ("h2", "hx")
-        half = factor * (one @ (other.T.conj() if is_hermitian else other.T))
-        if is_hermitian and t != NO:
-            half = factor * (one.conj() @ other.T)
-        product = half if form in ("sx", "hx") else half + (half.T.conj() if is_hermitian else half.T)
-        scale = call.scalar(beta, call.real if is_hermitian else call.dtype)
-        blend(call, (first, second), target, product, 1, scale, _side(fill, n))
-
-    return syr2k
-
-
+# Functions that differ only in how A is stored, or in whether it is symmetric or Hermitian: name, function, arguments
+# and types.
+_TABLE: tuple[tuple[str, Callable[[Call, Arguments], None], str, Mapping[str, str]], ...] = (
+    ("symv", _symmetric_times, "fill n alpha a lda x incx beta y incy", calls.ALL),
+    ("hemv", _hermitian_times, "fill n alpha a lda x incx beta y incy", calls.COMPLEX),
+    ("sbmv", _symmetric_times, "fill n k alpha a lda x incx beta y incy", calls.REALS),
+    ("hbmv", _hermitian_times, "fill n k alpha a lda x incx beta y incy", calls.COMPLEX),
+    ("spmv", _symmetric_times, "fill n alpha a x incx beta y incy", calls.REALS),
+    ("hpmv", _hermitian_times, "fill n alpha a x incx beta y incy", calls.COMPLEX),
+    ("trmv", _triangular_times, "fill t unit n a lda x incx", calls.ALL),
+    ("trsv", _triangular_solved, "fill t unit n a lda x incx", calls.ALL),
+    ("tbmv", _triangular_times, "fill t unit n k a lda x incx", calls.ALL),
+    ("tbsv", _triangular_solved, "fill t unit n k a lda x incx", calls.ALL),
+    ("tpmv", _triangular_times, "fill t unit n a x incx", calls.ALL),
+    ("tpsv", _triangular_solved, "fill t unit n a x incx", calls.ALL),
+    ("ger", _ger, "m n alpha x incx y incy a lda", calls.REALS),
+    ("geru", _ger, "m n alpha x incx y incy a lda", calls.COMPLEX),
+    ("gerc", partial(_ger, is_conjugated=True), "m n alpha x incx y incy a lda", calls.COMPLEX),
+    ("syr", partial(_update, form="s"), "fill n alpha x incx a lda", calls.ALL),
+    ("her", partial(_update, form="h"), "fill n alpha x incx a lda", calls.COMPLEX),
+    ("syr2", partial(_update, form="s2"), "fill n alpha x incx y incy a lda", calls.ALL),
+    ("her2", partial(_update, form="h2"), "fill n alpha x incx y incy a lda", calls.COMPLEX),
+    ("spr", partial(_update, form="s"), "fill n alpha x incx a", calls.REALS),
+    ("hpr", partial(_update, form="h"), "fill n alpha x incx a", calls.COMPLEX),
+    ("spr2", partial(_update, form="s2"), "fill n alpha x incx y incy a", calls.REALS),
+    ("hpr2", partial(_update, form="h2"), "fill n alpha x incx y incy a", calls.COMPLEX),
+    ("symm", _symm, "side fill m n alpha a lda b ldb beta c ldc", calls.ALL),
+    ("hemm", partial(_symm, is_hermitian=True), "side fill m n alpha a lda b ldb beta c ldc", calls.COMPLEX),
+    ("syrk", _syrk, "fill t n k alpha a lda beta c ldc", calls.ALL),
+    ("herk", partial(_syrk, is_hermitian=True), "fill t n k alpha a lda beta c ldc", calls.COMPLEX),
+    ("syr2k", partial(_syr2k, form="s2"), "fill t n k alpha a lda b ldb beta c ldc", calls.ALL),
+    ("her2k", partial(_syr2k, form="h2"), "fill t n k alpha a lda b ldb beta c ldc", calls.COMPLEX),
+    ("syrkx", partial(_syr2k, form="sx"), "fill t n k alpha a lda b ldb beta c ldc", calls.ALL),
+    ("herkx", partial(_syr2k, form="hx"), "fill t n k alpha a lda b ldb beta c ldc", calls.COMPLEX),
+)
 HANDLERS: Handlers = {
     **calls.of_types("cublas", "gemm", gemm, calls.ALL),
     **calls.of_types("cublas", "gemm3m", gemm, calls.COMPLEX),
+    "cublasHgemm": calls.served(gemm, "f2"),
     **calls.of_types("cublas", "gemv", gemv, calls.ALL),
     **calls.of_types("cublas", "gbmv", gbmv, calls.ALL),
-    **calls.of_types("cublas", "symv", _symmetric_times(False), calls.ALL),
-    **calls.of_types("cublas", "hemv", _symmetric_times(True), calls.COMPLEX),
-    **calls.of_types("cublas", "sbmv", _band_symmetric_times(False), calls.REALS),
-    **calls.of_types("cublas", "hbmv", _band_symmetric_times(True), calls.COMPLEX),
-    **calls.of_types("cublas", "spmv", _packed_symmetric_times(False), calls.REALS),
-    **calls.of_types("cublas", "hpmv", _packed_symmetric_times(True), calls.COMPLEX),
-    **calls.of_types("cublas", "trmv", _trmv(False), calls.ALL),
-    **calls.of_types("cublas", "trsv", _trmv(True), calls.ALL),
-    **calls.of_types("cublas", "tbmv", _tbmv(False), calls.ALL),
-    **calls.of_types("cublas", "tbsv", _tbmv(True), calls.ALL),
-    **calls.of_types("cublas", "tpmv", _tpmv(False), calls.ALL),
-    **calls.of_types("cublas", "tpsv", _tpmv(True), calls.ALL),
-    **calls.of_types("cublas", "ger", _ger(False), calls.REALS),
-    **calls.of_types("cublas", "geru", _ger(False), calls.COMPLEX),
-    **calls.of_types("cublas", "gerc", _ger(True), calls.COMPLEX),
-    **calls.of_types("cublas", "syr", _syr("s"), calls.ALL),
-    **calls.of_types("cublas", "her", _syr("h"), calls.COMPLEX),
-    **calls.of_types("cublas", "syr2", _syr2("s2"), calls.ALL),
-    **calls.of_types("cublas", "her2", _syr2("h2"), calls.COMPLEX),
-    **calls.of_types("cublas", "spr", _spr("s"), calls.REALS),
-    **calls.of_types("cublas", "hpr", _spr("h"), calls.COMPLEX),
-    **calls.of_types("cublas", "spr2", _spr2("s2"), calls.REALS),
-    **calls.of_types("cublas", "hpr2", _spr2("h2"), calls.COMPLEX),
     **calls.of_types("cublas", "trsm", trsm, calls.ALL),
     **calls.of_types("cublas", "trmm", trmm, calls.ALL),
-    **calls.of_types("cublas", "symm", _symm(False), calls.ALL),
-    **calls.of_types("cublas", "hemm", _symm(True), calls.COMPLEX),
-    **calls.of_types("cublas", "syrk", _syrk(False), calls.ALL),
-    **calls.of_types("cublas", "herk", _syrk(True), calls.COMPLEX),
-    **calls.of_types("cublas", "syr2k", _syr2k("s2"), calls.ALL),
-    **calls.of_types("cublas", "her2k", _syr2k("h2"), calls.COMPLEX),
-    **calls.of_types("cublas", "syrkx", _syr2k("sx"), calls.ALL),
-    **calls.of_types("cublas", "herkx", _syr2k("hx"), calls.COMPLEX),
-    "cublasHgemm": calls.served(gemm, "f2"),
 }
+for _name, _function, _arguments, _types in _TABLE:
+    HANDLERS |= calls.of_types("cublas", _name, calls.Named(_function, _arguments), _types)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from grader.programs.runtime.libraries import calls
-from grader.programs.runtime.libraries.calls import Array, Call, Operand, Refused, Served
+from grader.programs.runtime.libraries.calls import Arguments, Array, Call, Operand, Refused, Served
 from grader.programs.runtime.state import Handlers
 
 _STATUSES = {1: 1, calls.INVALID_VALUE: 4, calls.MAPPING_ERROR: 6}
@@ -97,18 +96,24 @@ def _numbers(call: Call, address: int, count: int) -> tuple[int, ...]:
     return tuple(call.state.guest.unpack(f"{count}i", address))
 
 
-def _many(call: Call, rank: int, n: int, layouts: Sequence[tuple[int, int, int]], kind: int, batch: int) -> _Plan:
-    """layouts: of input and output, where the sizes are that they lie within, a step and a distance."""
-    if not 1 <= rank <= 3:
+_MANY = "rank n inembed istride idist onembed ostride odist kind batch"
+
+
+def _many(call: Call, args: Arguments) -> _Plan:
+    """Return the plan of `_MANY`: of input and output, where the sizes are that they lie within, a step and a distance."""
+    if not 1 <= args.rank <= 3:
         raise Refused(calls.INVALID_VALUE)
     embeds = []
-    for address, step, distance in layouts:
-        within = _numbers(call, address, rank) if address else ()
+    for address, step, distance in (
+        (args.inembed, args.istride, args.idist),
+        (args.onembed, args.ostride, args.odist),
+    ):
+        within = _numbers(call, address, args.rank) if address else ()
         if address and (min(within) < 1 or step < 1 or distance < 0 or max(*within, step, distance) > _MAX_SIZE):
             raise Refused(calls.INVALID_VALUE)
         embeds.append((within, step, distance) if address else None)
     # Where one of them is left out the usual layout holds for both (cuFFT, "Advanced data layout").
-    return _made(_numbers(call, n, rank), kind, batch, *(embeds if all(embeds) else (None, None)))
+    return _made(_numbers(call, args.n, args.rank), args.kind, args.batch, *(embeds if all(embeds) else (None, None)))
 
 
 def plan_1d(call: Call, handle: int, nx: int, kind: int, batch: int) -> None:
@@ -123,8 +128,9 @@ def plan_3d(call: Call, handle: int, nx: int, ny: int, nz: int, kind: int) -> No
     _new(call, handle, _made((nx, ny, nz), kind, 1))
 
 
-def plan_many(call: Call, handle: int, rank: int, n: int, inembed: int, istride: int, idist: int, onembed: int, ostride: int, odist: int, kind: int, batch: int) -> None:  # fmt: skip
-    _new(call, handle, _many(call, rank, n, ((inembed, istride, idist), (onembed, ostride, odist)), kind, batch))
+@calls.takes(f"handle {_MANY}")
+def plan_many(call: Call, args: Arguments) -> None:
+    _new(call, args.handle, _many(call, args))
 
 
 def create(call: Call, handle: int) -> None:
@@ -149,8 +155,9 @@ def make_3d(call: Call, nx: int, ny: int, nz: int, kind: int, size: int) -> None
     _keep(call, _made((nx, ny, nz), kind, 1), size)
 
 
-def make_many(call: Call, rank: int, n: int, inembed: int, istride: int, idist: int, onembed: int, ostride: int, odist: int, kind: int, batch: int, size: int) -> None:  # fmt: skip
-    _keep(call, _many(call, rank, n, ((inembed, istride, idist), (onembed, ostride, odist)), kind, batch), size)
+@calls.takes(f"{_MANY} size")
+def make_many(call: Call, args: Arguments) -> None:
+    _keep(call, _many(call, args), args.size)
 
 
 def get_size(call: Call, size: int) -> None:
@@ -158,7 +165,7 @@ def get_size(call: Call, size: int) -> None:
     call.state.guest.pack("Q", size, 0)
 
 
-def _execute(kind: int) -> Callable[..., None]:
+def _execute(kind: int) -> Served:
     def complex_transform(call: Call, source: int, target: int, direction: int) -> None:
         if direction not in (_FORWARD, _INVERSE):
             raise Refused(calls.INVALID_VALUE)

@@ -316,7 +316,7 @@ class _Generator:
         return mean + deviation * both.ravel()
 
 
-def _create(is_host: bool) -> Callable[..., None]:
+def _create(is_host: bool) -> Served:
     def create(call: Call, handle: int, kind: int) -> None:
         kind = _USUAL.get(kind, kind)
         if kind not in _KINDS:
@@ -410,7 +410,7 @@ def generate(call: Call, out: int, count: int) -> None:
     _fill(call, out, count, "u8" if is_long else "u4", make, 1)
 
 
-def _uniform(dtype: str) -> Callable[..., None]:
+def _uniform(dtype: str) -> Served:
     def uniform(call: Call, out: int, count: int) -> None:
         raws = 2 if dtype == "f8" and _of(call).kind != _MRG32K3A else 1
         _fill(call, out, count, dtype, lambda generator, size: generator.uniform(size, dtype), raws)
@@ -418,7 +418,7 @@ def _uniform(dtype: str) -> Callable[..., None]:
     return uniform
 
 
-def _normal(dtype: str, is_log: bool) -> Callable[..., None]:
+def _normal(dtype: str, is_log: bool) -> Served:
     def normal(call: Call, out: int, count: int, mean: float, deviation: float) -> None:
         if count % 2 and _of(call).kind not in (*_SOBOL, _PHILOX):
             # Pseudorandom normal numbers come in pairs (cuRAND, generation functions); an H100's library lets Philox's

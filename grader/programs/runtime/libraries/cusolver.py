@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from grader.programs.runtime.libraries import calls
-from grader.programs.runtime.libraries.calls import Array, Call, Operand, Refused, Served, Strided
+from grader.programs.runtime.libraries.calls import Arguments, Array, Call, Operand, Refused, Served
 from grader.programs.runtime.libraries.cublas_extensions import factored, solved
 from grader.programs.runtime.libraries.cublas_matrices import LEFT, LOWER, NO, solve
 from grader.programs.runtime.state import Handlers
@@ -29,9 +29,27 @@ def _info(call: Call, address: int, value: int) -> None:
     call.store(call.array(address, 1, "i4"), value)
 
 
-def square(call: Call, address: int, n: int, leading: int, dtype: str) -> Operand:
-    call.work(n, n, n)
-    matrix = call.matrix(address, n, n, leading, dtype)
+def type_named(number: int) -> str:
+    name = calls.DATA_TYPES.get(number, "")
+    if name not in calls.ALL.values():
+        raise Refused(_TYPE_NOT_SUPPORTED)
+    return name
+
+
+def of_type(call: Call, number: int) -> Call:
+    """Return the call as one of a `cudaDataType`."""
+    return replace(call, dtype=type_named(number))
+
+
+def _type(call: Call, args: Arguments, name: str, usual: str = "") -> str:
+    """Return the type of an operand: its `cudaDataType` where that is told, else the usual one, or the call's."""
+    number = vars(args).get(f"{name}t")
+    return usual or call.dtype if number is None else type_named(number)
+
+
+def square(call: Call, args: Arguments, name: str = "a") -> Operand:
+    call.work(args.n, args.n, args.n)
+    matrix = call.matrix_of(args, name, args.n, args.n)
     call.read(matrix)
     return matrix
 
@@ -71,57 +89,55 @@ def cholesky(call: Call, fill: int, matrix: Operand, info: int) -> Array:
     return np.tril(matrix[0]) if fill == LOWER else np.triu(matrix[0]).T.conj()
 
 
-def _by_cholesky(call: Call, fill: int, matrix: Array, target: Operand, info: int) -> None:
-    lower = np.tril(matrix) if fill == LOWER else np.triu(matrix).T.conj()
+@calls.takes("fill n a lda work size info")
+def potrf(call: Call, args: Arguments) -> None:
+    _replace_by_factor(call, args.fill, square(call, args), args.info)
+
+
+@calls.takes("fill n columns a lda b ldb info")
+def potrs(call: Call, args: Arguments) -> None:
+    target = call.matrix_of(args, "b", args.n, args.columns, _type(call, args, "b"))
+    call.read(target)
+    matrix = square(call, args)[0]
+    lower = np.tril(matrix) if args.fill == LOWER else np.triu(matrix).T.conj()
     first = solve(lower, target[0], is_lower=True)
     call.store(target, solve(lower.T.conj(), first, is_lower=False))
-    _info(call, info, 0)
+    _info(call, args.info, 0)
 
 
-def potrf(call: Call, fill: int, n: int, a: int, lda: int, work: int, size: int, info: int) -> None:
-    _replace_by_factor(call, fill, square(call, a, n, lda, call.dtype), info)
+@calls.takes("fill n a lda work size info")
+def potri(call: Call, args: Arguments) -> None:
+    matrix = square(call, args)
+    lower = np.tril(matrix[0]) if args.fill == LOWER else np.triu(matrix[0]).T.conj()
+    inverse = solve(lower, np.eye(args.n, dtype=call.dtype), is_lower=True)
+    triangle = np.tri(args.n, dtype=bool)
+    where = triangle if args.fill == LOWER else triangle.T
+    call.store(matrix, np.where(where, inverse.T.conj() @ inverse, matrix[0]))
+    _info(call, args.info, 0)
 
 
-def potrs(call: Call, fill: int, n: int, columns: int, a: int, lda: int, b: int, ldb: int, info: int) -> None:
-    target = call.matrix(b, n, columns, ldb)
-    call.read(target)
-    _by_cholesky(call, fill, square(call, a, n, lda, call.dtype)[0], target, info)
+def _pivots_type(args: Arguments) -> str:
+    return "i8" if hasattr(args, "at") else "i4"
 
 
-def potri(call: Call, fill: int, n: int, a: int, lda: int, work: int, size: int, info: int) -> None:
-    matrix = square(call, a, n, lda, call.dtype)
-    lower = np.tril(matrix[0]) if fill == LOWER else np.triu(matrix[0]).T.conj()
-    inverse = solve(lower, np.eye(n, dtype=call.dtype), is_lower=True)
-    triangle = np.tril(np.ones((n, n), bool)) if fill == LOWER else np.triu(np.ones((n, n), bool))
-    call.store(matrix, np.where(triangle, inverse.T.conj() @ inverse, matrix[0]))
-    _info(call, info, 0)
-
-
-def _factor(call: Call, m: int, n: int, a: Strided, pivots: int, info: int, types: tuple[str, str]) -> None:
-    """types: of the matrix, and of the pivots."""
-    matrix = _read(call, m, n, a, types[0])
-    factors, order, lacking = factored(matrix[0], is_pivoted=pivots != 0)
+@calls.takes("m n a lda work pivots info")
+def getrf(call: Call, args: Arguments) -> None:
+    matrix = _read(call, args)
+    factors, order, lacking = factored(matrix[0], is_pivoted=args.pivots != 0)
     call.store(matrix, factors)
-    if pivots:
-        call.store(call.array(pivots, min(m, n), types[1]), order)
-    _info(call, info, lacking)
+    if args.pivots:
+        call.store(call.array(args.pivots, min(args.m, args.n), _pivots_type(args)), order)
+    _info(call, args.info, lacking)
 
 
-def getrf(call: Call, m: int, n: int, a: int, lda: int, work: int, pivots: int, info: int) -> None:
-    _factor(call, m, n, (a, lda), pivots, info, (call.dtype, "i4"))
-
-
-def _by_factors(call: Call, t: int, matrix: Operand, target: Operand, pivots: int, info: int, width: str) -> None:
-    """width: the pivots' type."""
-    order = call.array(pivots, len(matrix[0]), width)[0] if pivots else None
+@calls.takes("t n columns a lda pivots b ldb info")
+def getrs(call: Call, args: Arguments) -> None:
+    matrix = square(call, args)
+    target = call.matrix_of(args, "b", args.n, args.columns, _type(call, args, "b"))
+    order = call.array(args.pivots, args.n, _pivots_type(args))[0] if args.pivots else None
     call.read(target)
-    call.store(target, solved(matrix[0], order, target[0], t))
-    _info(call, info, 0)
-
-
-def getrs(call: Call, t: int, n: int, columns: int, a: int, lda: int, pivots: int, b: int, ldb: int, info: int) -> None:
-    matrix, target = square(call, a, n, lda, call.dtype), call.matrix(b, n, columns, ldb)
-    _by_factors(call, t, matrix, target, pivots, info, "i4")
+    call.store(target, solved(matrix[0], order, target[0], args.t))
+    _info(call, args.info, 0)
 
 
 def _reflected(matrix: Array) -> tuple[Array, Array]:
@@ -154,49 +170,49 @@ def _turned_by(reflectors: Array, factors: Array, target: Array, t: int) -> Arra
     return product
 
 
-def _read(call: Call, m: int, n: int, a: Strided, dtype: str) -> Operand:
-    call.work(m, n, max(m, n))
-    matrix = call.matrix(a[0], m, n, a[1], dtype)
+def _read(call: Call, args: Arguments) -> Operand:
+    call.work(args.m, args.n, max(args.m, args.n))
+    matrix = call.matrix_of(args, "a", args.m, args.n)
     call.read(matrix)
     return matrix
 
 
-def _qr(call: Call, matrix: Operand, factors: int, info: int, dtype: str) -> None:
-    reflected, numbers = _reflected(matrix[0])
+@calls.takes("m n a lda tau work size info")
+def geqrf(call: Call, args: Arguments) -> None:
+    matrix = _read(call, args)
+    reflected, factors = _reflected(matrix[0])
     call.store(matrix, reflected)
-    call.store(call.array(factors, len(numbers), dtype), numbers)
-    _info(call, info, 0)
+    call.store(call.array(args.tau, len(factors), _type(call, args, "tau")), factors)
+    _info(call, args.info, 0)
 
 
-def geqrf(call: Call, m: int, n: int, a: int, lda: int, factors: int, work: int, size: int, info: int) -> None:
-    _qr(call, _read(call, m, n, (a, lda), call.dtype), factors, info, call.dtype)
-
-
-def ormqr(call: Call, side: int, t: int, m: int, n: int, k: int, a: int, lda: int, factors: int, c: int, ldc: int, work: int, size: int, info: int) -> None:  # fmt: skip
-    call.work(m, n, k)
-    rows = m if side == LEFT else n
-    if k > rows:
+@calls.takes("side t m n k a lda tau c ldc work size info")
+def ormqr(call: Call, args: Arguments) -> None:
+    call.work(args.m, args.n, args.k)
+    rows = args.m if args.side == LEFT else args.n
+    if args.k > rows:
         # More reflectors than rows (LAPACK's conditions on its arguments, as those of `orgqr` below).
         raise Refused(calls.INVALID_VALUE)
-    matrix, target = call.matrix(a, rows, k, lda), call.matrix(c, m, n, ldc)
-    numbers = call.array(factors, k)
+    matrix, target = call.matrix_of(args, "a", rows, args.k), call.matrix_of(args, "c", args.m, args.n)
+    numbers = call.array(args.tau, args.k)
     call.read(matrix, target, numbers)
-    if side == LEFT:
-        call.store(target, _turned_by(matrix[0], numbers[0], target[0], t))
+    if args.side == LEFT:
+        call.store(target, _turned_by(matrix[0], numbers[0], target[0], args.t))
     else:
         # C Q = (Q* C*)*.
-        call.store(target, _turned_by(matrix[0], numbers[0], target[0].T.conj(), 2 if t == NO else NO).T.conj())
-    _info(call, info, 0)
+        call.store(target, _turned_by(matrix[0], numbers[0], target[0].T.conj(), 2 if args.t == NO else NO).T.conj())
+    _info(call, args.info, 0)
 
 
-def orgqr(call: Call, m: int, n: int, k: int, a: int, lda: int, factors: int, work: int, size: int, info: int) -> None:
-    call.work(m, n, k)
-    if not m >= n >= k:
+@calls.takes("m n k a lda tau work size info")
+def orgqr(call: Call, args: Arguments) -> None:
+    call.work(args.m, args.n, args.k)
+    if not args.m >= args.n >= args.k:
         raise Refused(calls.INVALID_VALUE)
-    matrix, numbers = call.matrix(a, m, n, lda), call.array(factors, k)
+    matrix, numbers = call.matrix_of(args, "a", args.m, args.n), call.array(args.tau, args.k)
     call.read(matrix, numbers)
-    call.store(matrix, _turned_by(matrix[0], numbers[0], np.eye(m, n, dtype=call.dtype), NO))
-    _info(call, info, 0)
+    call.store(matrix, _turned_by(matrix[0], numbers[0], np.eye(args.m, args.n, dtype=call.dtype), NO))
+    _info(call, args.info, 0)
 
 
 def converged(call: Call, info: int, factor: Callable[[Array], Any], matrix: Array) -> Any:
@@ -208,158 +224,130 @@ def converged(call: Call, info: int, factor: Callable[[Array], Any], matrix: Arr
         raise Refused(0) from error
 
 
-def _eigen(call: Call, vectors: int, fill: int, matrix: Operand, target: int, info: int, real: str) -> None:
-    values, eigenvectors = converged(call, info, np.linalg.eigh, hermitian(matrix[0], fill))
-    call.store(call.array(target, len(values), real), values)
-    if vectors == _VECTORS:
+def _keep_eigenvalues(call: Call, args: Arguments, values: Array) -> None:
+    call.store(call.array(args.w, len(values), _type(call, args, "w", call.real)), values)
+
+
+@calls.takes("vectors fill n a lda w work size info")
+def syevd(call: Call, args: Arguments) -> None:
+    matrix = square(call, args)
+    values, eigenvectors = converged(call, args.info, np.linalg.eigh, hermitian(matrix[0], args.fill))
+    _keep_eigenvalues(call, args, values)
+    if args.vectors == _VECTORS:
         call.store(matrix, eigenvectors)
-    _info(call, info, 0)
-
-
-@dataclass(frozen=True, slots=True)
-class Range:
-    """Which eigenvalues: all, those in (low, high], or those from the first to the last, from 1 on."""
-
-    which: int
-    values: tuple[float, float]
-    numbers: tuple[int, int]
+    _info(call, args.info, 0)
 
 
 def eigen_of_range(
-    call: Call,
-    vectors: int,
-    chosen: Range,
-    fill: int,
-    matrix: Operand,
-    target: int,
-    info: int,
-    store: Callable[[Array], None] | None = None,
-) -> int:
-    """Write eigenvalues of a range and their vectors, these into the matrix or with `store`; return how many there are."""
-    values, eigenvectors = converged(call, info, np.linalg.eigh, hermitian(matrix[0], fill))
-    kept = np.arange(len(values))
-    if chosen.which == _BY_NUMBER:
-        first, last = chosen.numbers
-        if not 1 <= first <= last <= len(values):
-            raise Refused(calls.INVALID_VALUE)
-        kept = kept[first - 1 : last]
-    elif chosen.which == _BY_VALUE:
-        kept = np.flatnonzero((values > chosen.values[0]) & (values <= chosen.values[1]))
-    if len(kept):
-        call.store(call.array(target, len(kept), call.real), values[kept])
-        if vectors == _VECTORS and store is not None:
-            store(eigenvectors[:, kept])
-        elif vectors == _VECTORS:
-            call.store((matrix[0][:, : len(kept)], matrix[1]), eigenvectors[:, kept])
-    _info(call, info, 0)
-    return len(kept)
-
-
-def syevd(
-    call: Call, vectors: int, fill: int, n: int, a: int, lda: int, w: int, work: int, size: int, info: int
+    call: Call, args: Arguments, symmetric: Array, store: Callable[[Array], None], layout: str = "i"
 ) -> None:
-    _eigen(call, vectors, fill, square(call, a, n, lda, call.dtype), w, info, call.real)
+    """Write eigenvalues, all, those in (low, high], or those from the first to the last, from 1 on; store their vectors;
+    write how many there are, in that layout.
+    """
+    values, eigenvectors = converged(call, args.info, np.linalg.eigh, symmetric)
+    kept = np.arange(len(values))
+    if args.which == _BY_NUMBER:
+        if not 1 <= args.first <= args.last <= len(values):
+            raise Refused(calls.INVALID_VALUE)
+        kept = kept[args.first - 1 : args.last]
+    elif args.which == _BY_VALUE:
+        kept = np.flatnonzero((values > args.low) & (values <= args.high))
+    if len(kept):
+        call.store(call.array(args.w, len(kept), call.real), values[kept])
+        if args.vectors == _VECTORS:
+            store(eigenvectors[:, kept])
+    _info(call, args.info, 0)
+    call.state.guest.pack(layout, args.count, len(kept))
 
 
-def sygvd(call: Call, kind: int, vectors: int, fill: int, n: int, a: int, lda: int, b: int, ldb: int, w: int, work: int, size: int, info: int) -> None:  # fmt: skip
-    if kind != 1:
+def store_columns(call: Call, matrix: Operand, vectors: Array) -> None:
+    """Write vectors into a matrix's first columns."""
+    call.store((matrix[0][:, : vectors.shape[1]], matrix[1]), vectors)
+
+
+@calls.takes("vectors which fill n a lda low:f high:f first last count w work size info")
+def syevdx(call: Call, args: Arguments) -> None:
+    matrix = square(call, args)
+    eigen_of_range(call, args, hermitian(matrix[0], args.fill), partial(store_columns, call, matrix))
+
+
+def general_eigen(call: Call, args: Arguments) -> tuple[Operand, Array, Array]:
+    """Return A, the factor of B, and what has the eigenvalues of A x = w B x.  Raises Refused for other problems."""
+    if args.kind != 1:
         raise Refused(calls.INVALID_VALUE)
-    matrix, other = square(call, a, n, lda, call.dtype), square(call, b, n, ldb, call.dtype)
-    lower = cholesky(call, fill, other, info)
-    half = solve(lower, hermitian(matrix[0], fill), is_lower=True)
-    values, eigenvectors = converged(call, info, np.linalg.eigh, solve(lower, half.T.conj(), is_lower=True))
-    call.store(call.array(w, n, call.real), values)
-    if vectors == _VECTORS:
+    matrix, other = square(call, args), square(call, args, "b")
+    lower = cholesky(call, args.fill, other, args.info)
+    half = solve(lower, hermitian(matrix[0], args.fill), is_lower=True)
+    return matrix, lower, solve(lower, half.T.conj(), is_lower=True)
+
+
+@calls.takes("kind vectors fill n a lda b ldb w work size info")
+def sygvd(call: Call, args: Arguments) -> None:
+    matrix, lower, symmetric = general_eigen(call, args)
+    values, eigenvectors = converged(call, args.info, np.linalg.eigh, symmetric)
+    _keep_eigenvalues(call, args, values)
+    if args.vectors == _VECTORS:
         call.store(matrix, solve(lower.T.conj(), eigenvectors, is_lower=False))
 
 
-def _singular(call: Call, jobs: tuple[int, int], sizes: tuple[int, int], a: Strided, s: int, bases: tuple[Strided, Strided], info: int, types: Sequence[str]) -> None:  # fmt: skip
-    """jobs: which of the vectors: "A", "S" or "N".  bases: where they go.  types: of the matrix, the values, and both."""
-    m, n = sizes
-    if m < n:
+@calls.takes("kind vectors which fill n a lda b ldb low:f high:f first last count w work size info")
+def sygvdx(call: Call, args: Arguments) -> None:
+    matrix, lower, whole = general_eigen(call, args)
+
+    def store(vectors: Array) -> None:
+        store_columns(call, matrix, solve(lower.T.conj(), vectors, is_lower=False))
+
+    eigen_of_range(call, args, hermitian(whole, LOWER), store)
+
+
+@calls.takes("jobu jobv m n a lda s u ldu v ldv work size rwork info")
+def gesvd(call: Call, args: Arguments) -> None:
+    """jobu, jobv: which of the vectors: "A", "S" or "N"."""
+    if args.m < args.n:
         raise Refused(calls.INVALID_VALUE)
-    matrix = _read(call, m, n, a, types[0])
-    left, values, right = converged(call, info, np.linalg.svd, matrix[0])
-    call.store(call.array(s, len(values), types[1]), values)
-    for job, (address, leading), basis, is_left in ((jobs[0], bases[0], left, True), (jobs[1], bases[1], right, False)):
+    matrix = _read(call, args)
+    left, values, right = converged(call, args.info, np.linalg.svd, matrix[0])
+    call.store(call.array(args.s, len(values), _type(call, args, "s", call.real)), values)
+    for name, job, basis in (("u", args.jobu, left), ("v", args.jobv, right)):
         letter = chr(job)
         if letter not in "ASN":
             raise Refused(calls.INVALID_VALUE)
         if letter != "N":
             count = len(basis) if letter == "A" else len(values)
-            rows, columns = (m, count) if is_left else (count, n)
-            call.store(call.matrix(address, rows, columns, leading, types[2 if is_left else 3]), basis[:rows, :columns])
-    _info(call, info, 0)
+            rows, columns = (args.m, count) if name == "u" else (count, args.n)
+            target = call.matrix_of(args, name, rows, columns, _type(call, args, name))
+            call.store(target, basis[:rows, :columns])
+    _info(call, args.info, 0)
 
 
-def gesvd(call: Call, jobu: int, jobv: int, m: int, n: int, a: int, lda: int, s: int, u: int, ldu: int, v: int, ldv: int, work: int, size: int, rwork: int, info: int) -> None:  # fmt: skip
-    types = call.dtype, call.real, call.dtype, call.dtype
-    _singular(call, (jobu, jobv), (m, n), (a, lda), s, ((u, ldu), (v, ldv)), info, types)
-
-
-def gesvdj(call: Call, vectors: int, economy: int, m: int, n: int, a: int, lda: int, s: int, u: int, ldu: int, v: int, ldv: int, work: int, size: int, info: int, _settings: int) -> None:  # fmt: skip
-    matrix = _read(call, m, n, (a, lda), call.dtype)
-    left, values, right = converged(call, info, partial(np.linalg.svd, full_matrices=not economy), matrix[0])
-    call.store(call.array(s, len(values), call.real), values)
-    if vectors == _VECTORS:
-        call.store(call.matrix(u, m, left.shape[1], ldu), left)
-        call.store(call.matrix(v, n, len(right), ldv), right.T.conj())
-    _info(call, info, 0)
+@calls.takes("vectors economy m n a lda s u ldu v ldv work size info settings")
+def gesvdj(call: Call, args: Arguments) -> None:
+    matrix = _read(call, args)
+    left, values, right = converged(call, args.info, partial(np.linalg.svd, full_matrices=not args.economy), matrix[0])
+    call.store(call.array(args.s, len(values), call.real), values)
+    if args.vectors == _VECTORS:
+        call.store(call.matrix_of(args, "u", args.m, left.shape[1]), left)
+        call.store(call.matrix_of(args, "v", args.n, len(right)), right.T.conj())
+    _info(call, args.info, 0)
 
 
 # -- calls that are told the types --------------------------------------------------------------------------
 
 
-def type_named(number: int) -> str:
-    name = calls.DATA_TYPES.get(number, "")
-    if name not in calls.ALL.values():
-        raise Refused(_TYPE_NOT_SUPPORTED)
-    return name
+def told_types(function: Callable[[Call, Arguments], int | None], names: str) -> calls.Named:
+    """Return a function of A's type, which is among its arguments."""
+    return calls.Named(lambda call, args: function(of_type(call, args.at), args), names)
 
 
-def of_type(call: Call, number: int) -> Call:
-    """Return the call as one of a `cudaDataType`."""
-    return replace(call, dtype=type_named(number))
+def _x_syevdx(call: Call, args: Arguments) -> None:
+    """low, high: their addresses, which are read where they say the range."""
+    if args.which == _BY_VALUE:
+        args = args.but(low=call.scalar(args.low, call.real), high=call.scalar(args.high, call.real))
+    matrix = square(call, args)
+    eigen_of_range(call, args, hermitian(matrix[0], args.fill), partial(store_columns, call, matrix), "q")
 
 
-def x_potrf(call: Call, params: int, fill: int, n: int, at: int, a: int, lda: int, compute: int, work: int, size: int, host: int, host_size: int, info: int) -> None:  # fmt: skip
-    _replace_by_factor(call, fill, square(call, a, n, lda, type_named(at)), info)
-
-
-def x_potrs(call: Call, params: int, fill: int, n: int, columns: int, at: int, a: int, lda: int, bt: int, b: int, ldb: int, info: int) -> None:  # fmt: skip
-    target = call.matrix(b, n, columns, ldb, type_named(bt))
-    call.read(target)
-    _by_cholesky(call, fill, square(call, a, n, lda, type_named(at))[0], target, info)
-
-
-def x_getrf(call: Call, params: int, m: int, n: int, at: int, a: int, lda: int, pivots: int, compute: int, work: int, size: int, host: int, host_size: int, info: int) -> None:  # fmt: skip
-    _factor(call, m, n, (a, lda), pivots, info, (type_named(at), "i8"))
-
-
-def x_getrs(call: Call, params: int, t: int, n: int, columns: int, at: int, a: int, lda: int, pivots: int, bt: int, b: int, ldb: int, info: int) -> None:  # fmt: skip
-    matrix, target = square(call, a, n, lda, type_named(at)), call.matrix(b, n, columns, ldb, type_named(bt))
-    _by_factors(call, t, matrix, target, pivots, info, "i8")
-
-
-def x_geqrf(call: Call, params: int, m: int, n: int, at: int, a: int, lda: int, tt: int, factors: int, compute: int, work: int, size: int, host: int, host_size: int, info: int) -> None:  # fmt: skip
-    _qr(call, _read(call, m, n, (a, lda), type_named(at)), factors, info, type_named(tt))
-
-
-def x_syevd(call: Call, params: int, vectors: int, fill: int, n: int, at: int, a: int, lda: int, wt: int, w: int, compute: int, work: int, size: int, host: int, host_size: int, info: int) -> None:  # fmt: skip
-    _eigen(call, vectors, fill, square(call, a, n, lda, type_named(at)), w, info, type_named(wt))
-
-
-def x_syevdx(call: Call, params: int, vectors: int, which: int, fill: int, n: int, at: int, a: int, lda: int, low: int, high: int, first: int, last: int, count: int, wt: int, w: int, compute: int, work: int, size: int, host: int, host_size: int, info: int) -> None:  # fmt: skip
-    typed = of_type(call, at)
-    matrix = square(call, a, n, lda, typed.dtype)
-    bounds = (call.scalar(low, typed.real), call.scalar(high, typed.real)) if which == _BY_VALUE else (0.0, 0.0)
-    kept = eigen_of_range(typed, vectors, Range(which, bounds, (first, last)), fill, matrix, w, info)
-    call.state.guest.pack("q", count, kept)
-
-
-def x_gesvd(call: Call, params: int, jobu: int, jobv: int, m: int, n: int, at: int, a: int, lda: int, st: int, s: int, ut: int, u: int, ldu: int, vt: int, v: int, ldv: int, compute: int, work: int, size: int, host: int, host_size: int, info: int) -> None:  # fmt: skip
-    types = type_named(at), type_named(st), type_named(ut), type_named(vt)
-    _singular(call, (jobu, jobv), (m, n), (a, lda), s, ((u, ldu), (v, ldv)), info, types)
+SPACE = "compute work size host host_size info"
 
 
 _TYPED: dict[str, Served] = {
@@ -376,17 +364,21 @@ _PAIRS: dict[tuple[str, str], Served] = {
     ("orgqr", "ungqr"): orgqr,
     ("syevd", "heevd"): syevd,
     ("sygvd", "hegvd"): sygvd,
+    ("syevdx", "heevdx"): syevdx,
+    ("sygvdx", "hegvdx"): sygvdx,
 }
 _PLAIN: dict[str, Served] = {
     "cusolverDnSetStream": calls.set_stream,
-    "cusolverDnXpotrf": x_potrf,
-    "cusolverDnXpotrs": x_potrs,
-    "cusolverDnXgetrf": x_getrf,
-    "cusolverDnXgetrs": x_getrs,
-    "cusolverDnXgeqrf": x_geqrf,
-    "cusolverDnXsyevd": x_syevd,
-    "cusolverDnXsyevdx": x_syevdx,
-    "cusolverDnXgesvd": x_gesvd,
+    "cusolverDnXpotrf": told_types(potrf, f"params fill n at a lda {SPACE}"),
+    "cusolverDnXpotrs": told_types(potrs, "params fill n columns at a lda bt b ldb info"),
+    "cusolverDnXgetrf": told_types(getrf, f"params m n at a lda pivots {SPACE}"),
+    "cusolverDnXgetrs": told_types(getrs, "params t n columns at a lda pivots bt b ldb info"),
+    "cusolverDnXgeqrf": told_types(geqrf, f"params m n at a lda taut tau {SPACE}"),
+    "cusolverDnXsyevd": told_types(syevd, f"params vectors fill n at a lda wt w {SPACE}"),
+    "cusolverDnXsyevdx": told_types(
+        _x_syevdx, f"params vectors which fill n at a lda low high first last count wt w {SPACE}"
+    ),
+    "cusolverDnXgesvd": told_types(gesvd, f"params jobu jobv m n at a lda st s ut u ldu vt v ldv {SPACE}"),
 }
 
 

@@ -1,14 +1,16 @@
-"""cuSOLVER's batches, eigenvalues of a range and of general matrices, and what its iterative calls tell of themselves."""
+"""cuSOLVER's batches, eigenvalues of general matrices, what its iterative calls tell of themselves, and solutions by a
+factorisation in lower precision, refined until they are those of the higher one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from grader.programs.runtime.libraries import calls, cusolver
-from grader.programs.runtime.libraries.calls import Array, Call, Refused, Served
-from grader.programs.runtime.libraries.cublas_extensions import MAX_BATCH, batch_of
+from grader.programs.runtime.libraries.calls import Arguments, Array, Call, Refused, Served
+from grader.programs.runtime.libraries.cublas_extensions import batched, numbers_of
 from grader.programs.runtime.libraries.cublas_matrices import LOWER, solve
 from grader.programs.runtime.libraries.cusolver import STATUSES
 from grader.programs.runtime.state import Handlers
@@ -23,10 +25,11 @@ _NOT_SUPPORTED = 9
 _UNKNOWN = -1
 
 
-def _each(call: Call, count: int) -> range:
-    if not 0 <= count <= MAX_BATCH:
-        raise Refused(calls.INVALID_VALUE)
-    return range(count)
+_TYPES = {1203: "f8", 1204: "f4", 1213: "c16", 1214: "c8"}
+"""`cusolverPrecType_t` of what solutions are of."""
+_BITS = {1205: 11, 1206: 8, 1207: 11, 1215: 11, 1216: 8, 1217: 11, 1204: 24, 1214: 24, 1203: 53, 1213: 53}
+"""Of the mantissa of what factors are of: half precision, bfloat16, TF32, and the others."""
+_MOST_ITERATIONS = 50
 
 
 def _width(call: Call) -> int:
@@ -76,89 +79,106 @@ def _tell(call: Call, settings: int, symmetric: Array) -> None:
     call.state.guest.pack("i", settings + _SWEEPS, count)
 
 
-def syevj(call: Call, vectors: int, fill: int, n: int, a: int, lda: int, w: int, work: int, size: int, info: int, settings: int) -> None:  # fmt: skip
-    matrix = cusolver.square(call, a, n, lda, call.dtype)
-    _tell(call, settings, cusolver.hermitian(matrix[0], fill))
-    cusolver.syevd(call, vectors, fill, n, a, lda, w, work, size, info)
+@calls.takes("vectors fill n a lda w work size info settings")
+def syevj(call: Call, args: Arguments) -> None:
+    _tell(call, args.settings, cusolver.hermitian(cusolver.square(call, args)[0], args.fill))
+    cusolver.syevd(call, args)
 
 
-def sygvj(call: Call, kind: int, vectors: int, fill: int, n: int, a: int, lda: int, b: int, ldb: int, w: int, work: int, size: int, info: int, settings: int) -> None:  # fmt: skip
-    matrix, other = cusolver.square(call, a, n, lda, call.dtype), cusolver.square(call, b, n, ldb, call.dtype)
-    lower = np.linalg.cholesky(cusolver.hermitian(other[0], fill))
-    half = solve(lower, cusolver.hermitian(matrix[0], fill), is_lower=True)
-    _tell(call, settings, solve(lower, half.T.conj(), is_lower=True))
-    cusolver.sygvd(call, kind, vectors, fill, n, a, lda, b, ldb, w, work, size, info)
+@calls.takes("kind vectors fill n a lda b ldb w work size info settings")
+def sygvj(call: Call, args: Arguments) -> None:
+    matrix, other = cusolver.square(call, args), cusolver.square(call, args, "b")
+    lower = np.linalg.cholesky(cusolver.hermitian(other[0], args.fill))
+    half = solve(lower, cusolver.hermitian(matrix[0], args.fill), is_lower=True)
+    _tell(call, args.settings, solve(lower, half.T.conj(), is_lower=True))
+    cusolver.sygvd(call, args)
 
 
-def syevj_batched(call: Call, vectors: int, fill: int, n: int, a: int, lda: int, w: int, work: int, size: int, info: int, settings: int, count: int) -> None:  # fmt: skip
-    real = np.dtype(call.real).itemsize
-    for number in _each(call, count):
-        one = a + number * lda * n * _width(call)
-        cusolver.syevd(call, vectors, fill, n, one, lda, w + number * n * real, work, size, info + 4 * number)
+@calls.takes("vectors economy m n a lda s u ldu v ldv work size info settings")
+def gesvdj(call: Call, args: Arguments) -> None:
+    matrix = call.matrix_of(args, "a", args.m, args.n)
+    call.work(args.m, args.n, min(args.m, args.n))
+    small = matrix[0] if args.m >= args.n else matrix[0].T.conj()
+    _tell(call, args.settings, small.T.conj() @ small)
+    cusolver.gesvdj(call, args)
 
 
-def gesvdj(call: Call, vectors: int, economy: int, m: int, n: int, a: int, lda: int, s: int, u: int, ldu: int, v: int, ldv: int, work: int, size: int, info: int, settings: int) -> None:  # fmt: skip
-    matrix = call.matrix(a, m, n, lda)
-    call.work(m, n, min(m, n))
-    small = matrix[0] if m >= n else matrix[0].T.conj()
-    _tell(call, settings, small.T.conj() @ small)
-    cusolver.gesvdj(call, vectors, economy, m, n, a, lda, s, u, ldu, v, ldv, work, size, info, settings)
+def _side_by_side(
+    call: Call, args: Arguments, complex_steps: Mapping[str, int], real_steps: Mapping[str, int]
+) -> Iterator[Arguments]:
+    """Yield the arguments of each problem of a batch, whose operands lie behind one another in steps of numbers."""
+    widths = {name: _width(call) * step for name, step in complex_steps.items()}
+    widths |= {name: np.dtype(call.real).itemsize * step for name, step in real_steps.items()}
+    for number in numbers_of(args.count):
+        yield args.but(
+            **{name: getattr(args, name) + number * width for name, width in ({**widths, "info": 4}).items()}
+        )
 
 
-def gesvdj_batched(call: Call, vectors: int, m: int, n: int, a: int, lda: int, s: int, u: int, ldu: int, v: int, ldv: int, work: int, size: int, info: int, settings: int, count: int) -> None:  # fmt: skip
-    real = np.dtype(call.real).itemsize
-    for number in _each(call, count):
-        shift = number * _width(call)
-        values = s + number * min(m, n) * real
-        one, left, right = a + shift * lda * n, u + shift * ldu * m, v + shift * ldv * n
-        cusolver.gesvdj(call, vectors, 0, m, n, one, lda, values, left, ldu, right, ldv, work, size, info + 4 * number, settings)  # fmt: skip
+@calls.takes("vectors fill n a lda w work size info settings count")
+def syevj_batched(call: Call, args: Arguments) -> None:
+    for problem in _side_by_side(call, args, {"a": args.lda * args.n}, {"w": args.n}):
+        cusolver.syevd(call, problem)
 
 
-def gesvda_strided(call: Call, vectors: int, rank: int, m: int, n: int, a: int, lda: int, sa: int, s: int, ss: int, u: int, ldu: int, su: int, v: int, ldv: int, sv: int, work: int, size: int, info: int, residuals: int, count: int) -> None:  # fmt: skip
+@calls.takes("vectors m n a lda s u ldu v ldv work size info settings count")
+def gesvdj_batched(call: Call, args: Arguments) -> None:
+    steps = {"a": args.lda * args.n, "u": args.ldu * args.m, "v": args.ldv * args.n}
+    for problem in _side_by_side(call, args.but(economy=0), steps, {"s": min(args.m, args.n)}):
+        cusolver.gesvdj(call, problem)
+
+
+@calls.takes("vectors rank m n a lda sa s ss u ldu su v ldv sv work size info residuals count")
+def gesvda_strided(call: Call, args: Arguments) -> None:
     """The `rank` largest singular values of each; `residuals`, with the host, are told what all of them leave of it,
     whatever the rank, as an H200 does."""
-    real = np.dtype(call.real).itemsize
-    if not 0 < rank <= min(m, n):
+    if not 0 < args.rank <= min(args.m, args.n):
         raise Refused(calls.INVALID_VALUE)
-    for number in _each(call, count):
-        shift = number * _width(call)
-        call.work(m, n, min(m, n))
-        matrix = call.matrix(a + shift * sa, m, n, lda)
-        call.read(matrix)
-        left, values, right = np.linalg.svd(matrix[0], full_matrices=False)
-        call.store(call.array(s + number * ss * real, rank, call.real), values[:rank])
-        if vectors == _VECTORS:
-            call.store(call.matrix(u + shift * su, m, rank, ldu), left[:, :rank])
-            call.store(call.matrix(v + shift * sv, n, rank, ldv), right[:rank].T.conj())
-            if residuals:
-                rest = matrix[0] - (left * values) @ right
-                call.state.guest.pack("d", residuals + 8 * number, float(np.linalg.norm(rest)))
-        call.store(call.array(info + 4 * number, 1, "i4"), 0)
+    steps = {"a": args.sa, "u": args.su, "v": args.sv}
+    for number, problem in enumerate(_side_by_side(call, args, steps, {"s": args.ss})):
+        matrix, (left, values, right) = _truncated(call, problem, args.rank)
+        if args.vectors == _VECTORS:
+            _store_vectors(call, problem, args.rank, left, right)
+            if args.residuals:
+                rest = matrix - (left * values) @ right
+                call.state.guest.pack("d", args.residuals + 8 * number, float(np.linalg.norm(rest)))
+        call.store(call.array(problem.info, 1, "i4"), 0)
 
 
-def x_gesvdp(call: Call, params: int, vectors: int, economy: int, m: int, n: int, at: int, a: int, lda: int, st: int, s: int, ut: int, u: int, ldu: int, vt: int, v: int, ldv: int, compute: int, work: int, size: int, host: int, host_size: int, info: int, error: int) -> None:  # fmt: skip
-    """By a polar decomposition, which is told how far it changed the matrix: by nothing."""
-    typed = cusolver.of_type(call, at)
-    cusolver.gesvdj(typed, vectors, economy, m, n, a, lda, s, u, ldu, v, ldv, work, size, info, 0)
-    if error:
-        call.state.guest.pack("d", error, 0.0)
-
-
-def x_gesvdr(call: Call, params: int, jobu: int, jobv: int, m: int, n: int, k: int, p: int, iterations: int, at: int, a: int, lda: int, st: int, s: int, ut: int, u: int, ldu: int, vt: int, v: int, ldv: int, compute: int, work: int, size: int, host: int, host_size: int, info: int) -> None:  # fmt: skip
-    """The `k` largest singular values, which the library's random projections come near to."""
-    if not 0 < k <= min(m, n) or not 0 <= p <= min(m, n) - k:
-        raise Refused(calls.INVALID_VALUE)
-    typed = cusolver.of_type(call, at)
-    call.work(m, n, min(m, n))
-    matrix = typed.matrix(a, m, n, lda)
+def _truncated(call: Call, args: Arguments, rank: int) -> tuple[Array, tuple[Array, Array, Array]]:
+    """Store the largest singular values of a matrix; return it and all of its decomposition."""
+    call.work(args.m, args.n, min(args.m, args.n))
+    matrix = call.matrix_of(args, "a", args.m, args.n)
     call.read(matrix)
     left, values, right = np.linalg.svd(matrix[0], full_matrices=False)
-    call.store(typed.array(s, k, typed.real), values[:k])
-    if chr(jobu) == "S":
-        call.store(typed.matrix(u, m, k, ldu), left[:, :k])
-    if chr(jobv) == "S":
-        call.store(typed.matrix(v, n, k, ldv), right[:k].T.conj())
-    call.store(call.array(info, 1, "i4"), 0)
+    call.store(call.array(args.s, rank, call.real), values[:rank])
+    return matrix[0], (left, values, right)
+
+
+def _store_vectors(call: Call, args: Arguments, rank: int, left: Array | None, right: Array | None) -> None:
+    if left is not None:
+        call.store(call.matrix_of(args, "u", args.m, rank), left[:, :rank])
+    if right is not None:
+        call.store(call.matrix_of(args, "v", args.n, rank), right[:rank].T.conj())
+
+
+def _gesvdp(call: Call, args: Arguments) -> None:
+    """By a polar decomposition, which is told how far it changed the matrix: by nothing."""
+    cusolver.gesvdj(call, args)
+    if args.error:
+        call.state.guest.pack("d", args.error, 0.0)
+
+
+def _gesvdr(call: Call, args: Arguments) -> None:
+    """The `k` largest singular values, which the library's random projections come near to."""
+    least = min(args.m, args.n)
+    if not 0 < args.k <= least or not 0 <= args.p <= least - args.k:
+        raise Refused(calls.INVALID_VALUE)
+    _matrix, (left, _values, right) = _truncated(call, args, args.k)
+    _store_vectors(
+        call, args, args.k, left if chr(args.jobu) == "S" else None, right if chr(args.jobv) == "S" else None
+    )
+    call.store(call.array(args.info, 1, "i4"), 0)
 
 
 def told(call: Call, settings: int, residual: int) -> None:
@@ -173,34 +193,7 @@ def told_sweeps(call: Call, settings: int, sweeps: int) -> int:
     return 0
 
 
-# -- ranges, general matrices, triangles ----------------------------------------------------------------------
-
-
-def syevdx(call: Call, vectors: int, which: int, fill: int, n: int, a: int, lda: int, low: float, high: float, first: int, last: int, count: int, w: int, work: int, size: int, info: int) -> None:  # fmt: skip
-    chosen = cusolver.Range(which, (low, high), (first, last))
-    kept = cusolver.eigen_of_range(call, vectors, chosen, fill, cusolver.square(call, a, n, lda, call.dtype), w, info)
-    call.state.guest.pack("i", count, kept)
-
-
-def sygvdx(call: Call, kind: int, vectors: int, which: int, fill: int, n: int, a: int, lda: int, b: int, ldb: int, low: float, high: float, first: int, last: int, count: int, w: int, work: int, size: int, info: int) -> None:  # fmt: skip
-    if kind != 1:
-        raise Refused(calls.INVALID_VALUE)
-    matrix, other = cusolver.square(call, a, n, lda, call.dtype), cusolver.square(call, b, n, ldb, call.dtype)
-    lower = cusolver.cholesky(call, fill, other, info)
-    half = solve(lower, cusolver.hermitian(matrix[0], fill), is_lower=True)
-    whole = solve(lower, half.T.conj(), is_lower=True)
-    chosen = cusolver.Range(which, (low, high), (first, last))
-    kept = cusolver.eigen_of_range(
-        call,
-        vectors,
-        chosen,
-        LOWER,
-        (whole, matrix[1]),
-        w,
-        info,
-        lambda v: call.store((matrix[0][:, : v.shape[1]], matrix[1]), solve(lower.T.conj(), v, is_lower=False)),
-    )
-    call.state.guest.pack("i", count, kept)
+# -- general matrices, triangles ----------------------------------------------------------------------
 
 
 def _as_real_pairs(values: Array, vectors: Array) -> Array:
@@ -212,51 +205,114 @@ def _as_real_pairs(values: Array, vectors: Array) -> Array:
     return real
 
 
-def x_geev(call: Call, params: int, left: int, right: int, n: int, at: int, a: int, lda: int, wt: int, w: int, lt: int, vl: int, ldvl: int, rt: int, vr: int, ldvr: int, compute: int, work: int, size: int, host: int, host_size: int, info: int) -> None:  # fmt: skip
+def _geev(call: Call, args: Arguments) -> None:
     """Left eigenvectors the library has not, either."""
-    if left == _VECTORS:
+    if args.left == _VECTORS:
         raise Refused(calls.INVALID_VALUE)
-    dtype, wide = cusolver.type_named(at), cusolver.type_named(wt)
-    matrix = cusolver.square(call, a, n, lda, dtype)
-    values, vectors = cusolver.converged(call, info, np.linalg.eig, matrix[0])
+    wide = cusolver.type_named(args.wt)
+    values, vectors = cusolver.converged(call, args.info, np.linalg.eig, cusolver.square(call, args)[0])
     if wide in calls.REAL:
-        call.store(call.array(w, n, wide), values)
+        call.store(call.array(args.w, args.n, wide), values)
     else:
-        call.store(call.array(w, 2 * n, wide), np.concatenate([values.real, values.imag]))
-    if right == _VECTORS:
-        of = cusolver.type_named(rt)
+        call.store(call.array(args.w, 2 * args.n, wide), np.concatenate([values.real, values.imag]))
+    if args.right == _VECTORS:
+        of = cusolver.type_named(args.vrt)
         shown = _as_real_pairs(values, vectors) if of not in calls.REAL else vectors
-        call.store(call.matrix(vr, n, n, ldvr, of), shown)
-    call.store(call.array(info, 1, "i4"), 0)
+        call.store(call.matrix_of(args, "vr", args.n, args.n, of), shown)
+    call.store(call.array(args.info, 1, "i4"), 0)
 
 
-def x_trtri(call: Call, fill: int, diagonal: int, n: int, at: int, a: int, lda: int, work: int, size: int, host: int, host_size: int, info: int) -> None:  # fmt: skip
-    dtype = cusolver.type_named(at)
-    matrix = cusolver.square(call, a, n, lda, dtype)
-    triangle = np.tril(matrix[0]) if fill == LOWER else np.triu(matrix[0])
-    if diagonal == _UNIT_DIAGONAL:
+def _trtri(call: Call, args: Arguments) -> None:
+    matrix, is_lower = cusolver.square(call, args), args.fill == LOWER
+    triangle = np.tril(matrix[0]) if is_lower else np.triu(matrix[0])
+    if args.diagonal == _UNIT_DIAGONAL:
         np.fill_diagonal(triangle, 1)
     zero = np.flatnonzero(np.diag(triangle) == 0)
     if not len(zero):
-        inverse = solve(triangle, np.eye(n, dtype=dtype), is_lower=fill == LOWER)
-        taken = np.tri(n, k=-(diagonal == _UNIT_DIAGONAL), dtype=bool)
-        call.store(matrix, np.where(taken if fill == LOWER else taken.T, inverse, matrix[0]))
-    call.store(call.array(info, 1, "i4"), int(zero[0]) + 1 if len(zero) else 0)
+        inverse = solve(triangle, np.eye(args.n, dtype=call.dtype), is_lower=is_lower)
+        where = np.tri(args.n, k=-(args.diagonal == _UNIT_DIAGONAL), dtype=bool)
+        call.store(matrix, np.where(where if is_lower else where.T, inverse, matrix[0]))
+    call.store(call.array(args.info, 1, "i4"), int(zero[0]) + 1 if len(zero) else 0)
 
 
-def potrf_batched(call: Call, fill: int, n: int, a: int, lda: int, infos: int, count: int) -> None:
-    for number, one in batch_of(call, count, a):
-        cusolver.potrf(call, fill, n, one, lda, 0, 0, infos + 4 * number)
+def _potrf(call: Call, args: Arguments) -> None:
+    cusolver.potrf(call, args.but(info=args.infos + 4 * args.number))
 
 
-def potrs_batched(call: Call, fill: int, n: int, columns: int, a: int, lda: int, b: int, ldb: int, info: int, count: int) -> None:  # fmt: skip
-    for _number, one, other in batch_of(call, count, a, b):
-        cusolver.potrs(call, fill, n, columns, one, lda, other, ldb, info)
+# -- factors of lower precision, refined ---------------------------------------------------------------------
+
+
+def _rounded(matrix: Array, bits: int) -> Array:
+    """Return numbers with so many bits of mantissa, as factors are computed of them."""
+    if bits >= np.finfo(matrix.dtype).nmant + 1:
+        return matrix
+    wide = np.ascontiguousarray(matrix)
+    parts = wide.view(wide.real.dtype)
+    mantissas, exponents = np.frexp(parts)
+    kept = np.ldexp(np.round(np.ldexp(mantissas, bits)), exponents - bits)
+    rounded: Array = kept.astype(parts.dtype).view(wide.dtype)
+    return rounded
+
+
+def _in_lower(matrix: Array, bits: int) -> Array:
+    low = _rounded(matrix, bits)
+    if bits >= 53:
+        return low
+    return low.astype("c8" if np.iscomplexobj(low) else "f4")
+
+
+def _solved(matrix: Array, right: Array, bits: int) -> Array:
+    low = _in_lower(matrix, bits)
+    rhs = right.astype(low.dtype)
+    is_square = matrix.shape[0] == matrix.shape[1]
+    solved = np.linalg.solve(low, rhs) if is_square else np.linalg.lstsq(low, rhs, rcond=None)[0]
+    solution: Array = solved.astype(matrix.dtype)
+    return solution
+
+
+def _refined(matrix: Array, right: Array, bits: int, most: int) -> tuple[Array, int]:
+    """Return the solution and how many steps it took, a number below 0 where it was factored in full in the end."""
+    columns = matrix.shape[1]
+    if bits >= np.finfo(matrix.dtype).nmant + 1:
+        return _solved(matrix, right, 53), 0
+    least = np.linalg.norm(matrix, np.inf) * np.finfo(matrix.dtype).eps * np.sqrt(columns)
+    is_square = matrix.shape[0] == columns
+    solution = _solved(matrix, right, bits)
+    for step in range(most + 1):
+        residual = right - matrix @ solution
+        measured = residual if is_square else matrix.conj().T @ residual / max(np.linalg.norm(matrix, np.inf), 1e-300)
+        if np.all(np.abs(measured).max(axis=0, initial=0) <= least * np.abs(solution).max(axis=0, initial=0)):
+            return solution, step
+        if not np.all(np.isfinite(solution)):
+            break
+        solution = solution + _solved(matrix, residual, bits)
+    return _solved(matrix, right, 53), -most - 1
+
+
+@calls.takes("main lowest most m n columns a lda b ldb x ldx steps info")
+def _refine(call: Call, args: Arguments) -> None:
+    """main, lowest: `cusolverPrecType_t` of the solution and of the factors.  steps: with the host."""
+    if args.main not in _TYPES or args.lowest not in _BITS or args.m < args.n:
+        raise Refused(calls.INVALID_VALUE)
+    typed = replace(call, dtype=_TYPES[args.main])
+    call.work(args.m, args.n, max(1, args.n // 16) + args.columns)
+    matrix, right = typed.matrix_of(args, "a", args.m, args.n), typed.matrix_of(args, "b", args.m, args.columns)
+    target = typed.matrix_of(args, "x", args.n, args.columns)
+    call.read(matrix, right)
+    lacking, count = 0, 0
+    try:
+        most = args.most if args.most > 0 else _MOST_ITERATIONS
+        solution, count = _refined(matrix[0].copy(), right[0].copy(), _BITS[args.lowest], most)
+        call.store(target, solution)
+    except np.linalg.LinAlgError:
+        lacking = args.n
+    call.state.guest.pack("i", args.steps, count)
+    call.store(call.array(args.info, 1, "i4"), lacking)
 
 
 _TYPED: dict[str, Served] = {
-    "potrfBatched": potrf_batched,
-    "potrsBatched": potrs_batched,
+    "potrfBatched": batched(calls.Named(_potrf, "fill n a lda infos")),
+    "potrsBatched": batched(cusolver.potrs),
     "gesvdj": gesvdj,
     "gesvdjBatched": gesvdj_batched,
     "gesvdaStridedBatched": gesvda_strided,
@@ -265,14 +321,19 @@ _PAIRS: dict[str, Callable[..., int | None]] = {
     "evj": syevj,
     "gvj": sygvj,
     "evjBatched": syevj_batched,
-    "evdx": syevdx,
-    "gvdx": sygvdx,
 }
 _PLAIN: dict[str, Served] = {
-    "cusolverDnXgesvdp": x_gesvdp,
-    "cusolverDnXgesvdr": x_gesvdr,
-    "cusolverDnXgeev": x_geev,
-    "cusolverDnXtrtri": x_trtri,
+    "cusolverDnXgesvdp": cusolver.told_types(
+        _gesvdp, f"params vectors economy m n at a lda st s ut u ldu vt v ldv {cusolver.SPACE} error"
+    ),
+    "cusolverDnXgesvdr": cusolver.told_types(
+        _gesvdr, f"params jobu jobv m n k p iterations at a lda st s ut u ldu vt v ldv {cusolver.SPACE}"
+    ),
+    "cusolverDnXgeev": cusolver.told_types(
+        _geev, f"params left right n at a lda wt w vlt vl ldvl vrt vr ldvr {cusolver.SPACE}"
+    ),
+    "cusolverDnRefined": _refine,
+    "cusolverDnXtrtri": cusolver.told_types(_trtri, "fill diagonal n at a lda work size host host_size info"),
     "cusolverDnXResidual": told,
     "cusolverDnXSweeps": told_sweeps,
 }

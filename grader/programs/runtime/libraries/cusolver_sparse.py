@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from grader.programs.runtime.libraries import calls
-from grader.programs.runtime.libraries.calls import Array, Call, Refused, Served
+from grader.programs.runtime.libraries.calls import Arguments, Array, Call, Refused, Served
 from grader.programs.runtime.libraries.cusolver import STATUSES
 from grader.programs.runtime.state import Handlers
 
@@ -36,21 +36,22 @@ def _give(call: Call, address: int, values: Array, dtype: str, is_host: bool) ->
         call.store(call.array(address, len(values), dtype), values)
 
 
-def _places(
-    call: Call, m: int, count: int, base: int, offsets: int, columns: int, is_host: bool
-) -> tuple[Array, Array]:
+def _places(call: Call, args: Arguments, is_host: bool) -> tuple[Array, Array]:
     """Return row and column of each number, from 0 on."""
-    if not 0 <= m <= _MOST_ROWS or count < 0:
+    if not 0 <= args.m <= _MOST_ROWS or args.count < 0:
         raise Refused(calls.INVALID_VALUE)
-    call.work(_WORK_PER_ROW, m + 1)
-    starts = _numbers(call, offsets, m + 1, "i4", is_host).astype(np.int64) - base
-    places = _numbers(call, columns, count, "i4", is_host).astype(np.int64) - base
+    call.work(_WORK_PER_ROW, args.m + 1)
+    starts = _numbers(call, args.offsets, args.m + 1, "i4", is_host).astype(np.int64) - args.base
+    places = _numbers(call, args.columns, args.count, "i4", is_host).astype(np.int64) - args.base
     lengths = np.diff(starts)
-    if m and (
-        lengths.min() < 0 or starts[0] or starts[-1] != count or (count and not 0 <= places.min() <= places.max() < m)
+    if args.m and (
+        lengths.min() < 0
+        or starts[0]
+        or starts[-1] != args.count
+        or (args.count and not 0 <= places.min() <= places.max() < args.m)
     ):
         raise Refused(calls.INVALID_VALUE)
-    return np.repeat(np.arange(m), lengths), places
+    return np.repeat(np.arange(args.m), lengths), places
 
 
 def _order(rows: Array, columns: Array, m: int) -> Array:
@@ -116,9 +117,10 @@ def _solved(call: Call, places: tuple[Array, Array], values: Array, right: Array
 
 
 def _solver(is_host: bool, is_definite: bool) -> Served:
-    def solve(call: Call, m: int, count: int, base: int, values: int, offsets: int, columns: int, b: int, tolerance: float, reorder: int, x: int, singularity: int) -> None:  # fmt: skip
-        places = _places(call, m, count, base, offsets, columns, is_host)
-        numbers = _numbers(call, values, count, call.dtype, is_host)
+    @calls.takes("m count base values offsets columns b tolerance:f reorder x singularity")
+    def solve(call: Call, args: Arguments) -> None:
+        places = _places(call, args, is_host)
+        numbers = _numbers(call, args.values, args.count, call.dtype, is_host)
         if is_definite:
             # The lower triangle says what the matrix is.
             lower = places[0] >= places[1]
@@ -127,49 +129,58 @@ def _solver(is_host: bool, is_definite: bool) -> Served:
             below = np.concatenate([numbers[lower], numbers[beside].conj()])
             places = np.concatenate([rows, places[1][beside]]), np.concatenate([cols, places[0][beside]])
             numbers = below
-        right = _numbers(call, b, m, call.dtype, is_host)
-        solution, lacking = _solved(call, places, numbers, right, max(0.0, tolerance))
+        right = _numbers(call, args.b, args.m, call.dtype, is_host)
+        solution, lacking = _solved(call, places, numbers, right, max(0.0, args.tolerance))
         if lacking < 0:
-            _give(call, x, solution, call.dtype, is_host)
-        call.state.guest.pack("i", singularity, lacking)
+            _give(call, args.x, solution, call.dtype, is_host)
+        call.state.guest.pack("i", args.singularity, lacking)
 
     return solve
 
 
-def solve_batched(call: Call, m: int, n: int, count: int, base: int, values: int, offsets: int, columns: int, b: int, x: int, batches: int) -> None:  # fmt: skip
-    if m != n or not 0 <= batches <= _MOST_BATCHES:
+@calls.takes("m n count base values offsets columns b x batches")
+def solve_batched(call: Call, args: Arguments) -> None:
+    if args.m != args.n or not 0 <= args.batches <= _MOST_BATCHES:
         raise Refused(calls.INVALID_VALUE)
-    places = _places(call, m, count, base, offsets, columns, is_host=False)
-    numbers = _numbers(call, values, count * batches, call.dtype, is_host=False).reshape(batches, count)
-    right = _numbers(call, b, m * batches, call.dtype, is_host=False).reshape(batches, m)
-    solved = [_solved(call, places, numbers[number], right[number], 0.0)[0] for number in range(batches)]
+    places = _places(call, args, is_host=False)
+    numbers = _numbers(call, args.values, args.count * args.batches, call.dtype, is_host=False).reshape(
+        args.batches, args.count
+    )
+    right = _numbers(call, args.b, args.m * args.batches, call.dtype, is_host=False).reshape(args.batches, args.m)
+    solved = [_solved(call, places, numbers[number], right[number], 0.0)[0] for number in range(args.batches)]
     if solved:
-        call.store(call.array(x, m * batches), np.concatenate(solved))
+        call.store(call.array(args.x, args.m * args.batches), np.concatenate(solved))
 
 
-def order(call: Call, m: int, count: int, base: int, offsets: int, columns: int, into: int) -> None:
+@calls.takes("m count base offsets columns into")
+def order(call: Call, args: Arguments) -> None:
     """An order of rows that keeps what a factorisation fills in small: another than the library's."""
-    _give(call, into, _order(*_places(call, m, count, base, offsets, columns, is_host=True), m), "i4", is_host=True)
+    _give(call, args.into, _order(*_places(call, args, is_host=True), args.m), "i4", is_host=True)
 
 
-def permute(call: Call, m: int, n: int, count: int, base: int, offsets: int, columns: int, p: int, q: int, values: int, buffer: int) -> None:  # fmt: skip
+@calls.takes("m n count base offsets columns p q values buffer")
+def permute(call: Call, args: Arguments) -> None:
     """A(p, q) in the place of A; `values`, a number for each of its, is put in the new order, too."""
-    if m != n:
+    if args.m != args.n:
         raise Refused(calls.INVALID_VALUE)
-    places = _places(call, m, count, base, offsets, columns, is_host=True)
-    moved = [np.argsort(_numbers(call, address, m, "i4", is_host=True), kind="stable") for address in (p, q)]
+    places = _places(call, args, is_host=True)
+    moved = [
+        np.argsort(_numbers(call, address, args.m, "i4", is_host=True), kind="stable") for address in (args.p, args.q)
+    ]
     rows, others = moved[0][places[0]], moved[1][places[1]]
     taken = np.lexsort((others, rows))
-    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=m))])
-    given = _numbers(call, values, count, "i4", is_host=True)
-    _give(call, offsets, starts + base, "i4", is_host=True)
-    _give(call, columns, others[taken] + base, "i4", is_host=True)
-    _give(call, values, given[taken], "i4", is_host=True)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=args.m))])
+    given = _numbers(call, args.values, args.count, "i4", is_host=True)
+    _give(call, args.offsets, starts + args.base, "i4", is_host=True)
+    _give(call, args.columns, others[taken] + args.base, "i4", is_host=True)
+    _give(call, args.values, given[taken], "i4", is_host=True)
 
 
-def is_symmetric(call: Call, m: int, count: int, base: int, offsets: int, ends: int, columns: int, told: int) -> None:
-    rows, others = _places(call, m, count, base, offsets, columns, is_host=True)
-    call.state.guest.pack("i", told, int(set(zip(rows.tolist(), others.tolist(), strict=True)) == set(zip(others.tolist(), rows.tolist(), strict=True))))  # fmt: skip
+@calls.takes("m count base offsets ends columns told")
+def is_symmetric(call: Call, args: Arguments) -> None:
+    rows, others = _places(call, args, is_host=True)
+    places = set(zip(rows.tolist(), others.tolist(), strict=True))
+    call.state.guest.pack("i", args.told, int(places == {(other, row) for row, other in places}))
 
 
 HANDLERS: Handlers = {
@@ -180,11 +191,12 @@ HANDLERS: Handlers = {
     "cusolverSpPermute": calls.served(permute, statuses=STATUSES),
     "cusolverSpIsSymmetric": calls.served(is_symmetric, statuses=STATUSES),
 }
-for _name, _function in {
+_SOLVERS: dict[str, Served] = {
     "csrlsv": _solver(is_host=False, is_definite=False),
     "csrlsvHost": _solver(is_host=True, is_definite=False),
     "csrlsvchol": _solver(is_host=False, is_definite=True),
     "csrlsvcholHost": _solver(is_host=True, is_definite=True),
     "csrqrsvBatched": solve_batched,
-}.items():
+}
+for _name, _function in _SOLVERS.items():
     HANDLERS |= calls.of_types("cusolverSp", _name, _function, calls.ALL, STATUSES)

@@ -4,7 +4,6 @@ what they say.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from grader.programs.runtime.libraries import calls
-from grader.programs.runtime.libraries.calls import Array, Call, Operand, Refused, Served
+from grader.programs.runtime.libraries.calls import Arguments, Array, Call, Operand, Refused, Served
 from grader.programs.runtime.state import Handlers
 
 STATUSES = {1: 1, calls.INVALID_VALUE: 3, calls.MAPPING_ERROR: 6}
@@ -129,36 +128,33 @@ def create(call: Call, handle: int) -> None:
     calls.new_handle(call.state, handle, {"pointer_mode": 0}, _ALLOC_FAILED)
 
 
-def _keep_sparse(call: Call, handle: int, kind: str, sizes: tuple[int, int, int], places: tuple[int, int, int], types: tuple[int, int], base: int, dtype: int, block: tuple[int, int, int] = (1, 1, _ROW_ORDER)) -> None:  # fmt: skip
-    _check_sizes(*sizes)
-    _keep(
-        call, handle, Sparse(kind, *sizes, *places, (_index(types[0]), _index(types[1])), base, type_of(dtype), block)
+def _create_sparse(call: Call, args: Arguments, kind: str) -> None:
+    """Make the descriptor of a sparse matrix; arguments as the fields of `Sparse`."""
+    _check_sizes(args.rows, args.columns, args.count)
+    block = (1, 1, _ROW_ORDER)
+    if kind == "bsr":
+        _check_sizes(args.height - 1, args.width - 1)
+        block = args.height, args.width, args.order
+    matrix = Sparse(
+        kind,
+        *(args.rows, args.columns, args.count, args.first, args.second, args.values),
+        types=(_index(vars(args).get("first_type", args.second_type)), _index(args.second_type)),
+        base=args.base,
+        dtype=type_of(args.dtype),
+        block=block,
     )
+    _keep(call, args.handle, matrix)
 
 
-def _create_compressed(kind: str) -> Callable[..., None]:
-    def create_compressed(call: Call, handle: int, rows: int, columns: int, count: int, offsets: int, indices: int, values: int, offset_type: int, index_type: int, base: int, dtype: int) -> None:  # fmt: skip
-        places = offsets, indices, values
-        _keep_sparse(call, handle, kind, (rows, columns, count), places, (offset_type, index_type), base, dtype)
-
-    return create_compressed
+def _creates(kind: str, names: str) -> calls.Named:
+    return calls.Named(lambda call, args: _create_sparse(call, args, kind), f"handle rows columns count {names}")
 
 
-def create_coo(call: Call, handle: int, rows: int, columns: int, count: int, first: int, second: int, values: int, index_type: int, base: int, dtype: int) -> None:  # fmt: skip
-    places = first, second, values
-    _keep_sparse(call, handle, "coo", (rows, columns, count), places, (index_type, index_type), base, dtype)
-
-
-def create_bsr(call: Call, handle: int, rows: int, columns: int, count: int, height: int, width: int, offsets: int, indices: int, values: int, offset_type: int, index_type: int, base: int, dtype: int, order: int) -> None:  # fmt: skip
-    _check_sizes(height - 1, width - 1)
-    places, block = (offsets, indices, values), (height, width, order)
-    _keep_sparse(call, handle, "bsr", (rows, columns, count), places, (offset_type, index_type), base, dtype, block)
-
-
-def create_dense(call: Call, handle: int, rows: int, columns: int, leading: int, values: int, dtype: int, order: int) -> None:  # fmt: skip
-    if order not in (1, _ROW_ORDER):
+@calls.takes("handle rows columns leading values dtype order")
+def create_dense(call: Call, args: Arguments) -> None:
+    if args.order not in (1, _ROW_ORDER):
         raise Refused(calls.INVALID_VALUE)
-    _keep(call, handle, Dense(rows, columns, leading, values, type_of(dtype), order))
+    _keep(call, args.handle, Dense(args.rows, args.columns, args.leading, args.values, type_of(args.dtype), args.order))
 
 
 def create_vector(call: Call, handle: int, size: int, values: int, dtype: int) -> None:
@@ -166,9 +162,16 @@ def create_vector(call: Call, handle: int, size: int, values: int, dtype: int) -
     _keep(call, handle, Dense(size, 1, max(1, size), values, type_of(dtype)))
 
 
-def create_sparse_vector(call: Call, handle: int, size: int, count: int, indices: int, values: int, index_type: int, base: int, dtype: int) -> None:  # fmt: skip
-    _check_sizes(size, count)
-    _keep(call, handle, SparseVector(size, count, indices, values, _index(index_type), base, type_of(dtype)))
+@calls.takes("handle size count indices values index_type base dtype")
+def create_sparse_vector(call: Call, args: Arguments) -> None:
+    _check_sizes(args.size, args.count)
+    _keep(
+        call,
+        args.handle,
+        SparseVector(
+            args.size, args.count, args.indices, args.values, _index(args.index_type), args.base, type_of(args.dtype)
+        ),
+    )
 
 
 def set_values(call: Call, handle: int, values: int) -> None:
@@ -344,18 +347,21 @@ def sparse_to_dense(call: Call, a: int, b: int, algorithm: int, buffer: int) -> 
     call.store(target, _dense_of(call, find(call, a, Sparse), target[0].dtype.str[1:]))
 
 
-def csr_to_csc(call: Call, m: int, n: int, count: int, values: int, offsets: int, columns: int, out: int, out_offsets: int, out_rows: int, dtype: int, action: int, base: int, algorithm: int, buffer: int) -> None:  # fmt: skip
-    _check_sizes(m, n, count)
-    starts, indices = call.array(offsets, m + 1, "i4"), call.array(columns, count, "i4")
+@calls.takes("m n count values offsets columns out out_offsets out_rows dtype action base algorithm buffer")
+def csr_to_csc(call: Call, args: Arguments) -> None:
+    _check_sizes(args.m, args.n, args.count)
+    starts, indices = call.array(args.offsets, args.m + 1, "i4"), call.array(args.columns, args.count, "i4")
     call.read(starts, indices)
-    rows, others = spread(call, starts, base, count), within(indices[0].astype(np.int64) - base, n)
+    rows, others = spread(call, starts, args.base, args.count), within(indices[0].astype(np.int64) - args.base, args.n)
     order = np.argsort(others, kind="stable")
-    if action:
-        numbers = call.array(values, count, type_of(dtype))
+    if args.action:
+        numbers = call.array(args.values, args.count, type_of(args.dtype))
         call.read(numbers)
-        call.store(call.array(out, count, type_of(dtype)), numbers[0][order])
-    call.store(call.array(out_rows, count, "i4"), rows[order] + base)
-    call.store(call.array(out_offsets, n + 1, "i4"), row_starts(np.bincount(others, minlength=n)) + base)
+        call.store(call.array(args.out, args.count, type_of(args.dtype)), numbers[0][order])
+    call.store(call.array(args.out_rows, args.count, "i4"), rows[order] + args.base)
+    call.store(
+        call.array(args.out_offsets, args.n + 1, "i4"), row_starts(np.bincount(others, minlength=args.n)) + args.base
+    )
 
 
 def coo_to_csr(call: Call, rows: int, count: int, m: int, offsets: int, base: int) -> None:
@@ -377,13 +383,14 @@ def identity(call: Call, n: int, permutation: int) -> None:
     call.store(call.array(permutation, n, "i4"), np.arange(n))
 
 
-def _sort(is_by_row: bool) -> Callable[..., None]:
-    def sort(call: Call, m: int, n: int, count: int, rows: int, columns: int, permutation: int, buffer: int) -> None:
-        first, second = call.array(rows, count, "i4"), call.array(columns, count, "i4")
+def _sort(is_by_row: bool) -> Served:
+    @calls.takes("m n count rows columns permutation buffer")
+    def sort(call: Call, args: Arguments) -> None:
+        first, second = call.array(args.rows, args.count, "i4"), call.array(args.columns, args.count, "i4")
         call.read(first, second)
         order = np.lexsort((second[0], first[0]) if is_by_row else (first[0], second[0]))
-        if permutation:
-            numbers = call.array(permutation, count, "i4")
+        if args.permutation:
+            numbers = call.array(args.permutation, args.count, "i4")
             call.store(numbers, numbers[0][order])
         call.store(first, first[0][order])
         call.store(second, second[0][order])
@@ -394,10 +401,10 @@ def _sort(is_by_row: bool) -> Callable[..., None]:
 _UNBOUND: dict[str, Served] = {
     "cusparseCreate": create,
     **{f"cusparseDestroy{kind}": calls.destroy for kind in ("", "SpMat", "DnMat", "DnVec", "SpVec")},
-    "cusparseCreateCsr": _create_compressed("csr"),
-    "cusparseCreateCsc": _create_compressed("csc"),
-    "cusparseCreateCoo": create_coo,
-    "cusparseCreateBsr": create_bsr,
+    "cusparseCreateCsr": _creates("csr", "first second values first_type second_type base dtype"),
+    "cusparseCreateCsc": _creates("csc", "first second values first_type second_type base dtype"),
+    "cusparseCreateCoo": _creates("coo", "first second values second_type base dtype"),
+    "cusparseCreateBsr": _creates("bsr", "height width first second values first_type second_type base dtype order"),
     "cusparseCreateDnMat": create_dense,
     "cusparseCreateDnVec": create_vector,
     "cusparseCreateSpVec": create_sparse_vector,

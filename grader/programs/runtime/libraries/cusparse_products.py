@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from grader.programs.runtime.libraries import calls
-from grader.programs.runtime.libraries.calls import Array, Call, Operand, Refused, Served
+from grader.programs.runtime.libraries.calls import Arguments, Array, Call, Operand, Refused, Served
 from grader.programs.runtime.libraries.cublas_matrices import NO, operand
 from grader.programs.runtime.libraries.cusparse import (
     NOT_SUPPORTED,
@@ -70,31 +70,33 @@ def _store(call: Call, target: Operand, product: Array, alpha: Any, beta: Any) -
     call.store(target, alpha * product + beta * target[0] if beta else alpha * product)
 
 
-def spmv(call: Call, t: int, alpha: int, a: int, x: int, beta: int, y: int, compute: int, algorithm: int, buffer: int) -> None:  # fmt: skip
-    spmm(call, t, NO, alpha, a, x, beta, y, compute, algorithm, buffer)
-
-
-def spmm(call: Call, ta: int, tb: int, alpha: int, a: int, b: int, beta: int, c: int, compute: int, algorithm: int, buffer: int) -> None:  # fmt: skip
-    computed = type_of(compute)
-    for number in range(find(call, c, Dense).batches):
-        other, target = dense_of(call, b, number), dense_of(call, c, number)
+@calls.takes("ta tb alpha a b beta c compute algorithm buffer")
+def spmm(call: Call, args: Arguments) -> None:
+    computed = type_of(args.compute)
+    for number in range(find(call, args.c, Dense).batches):
+        other, target = dense_of(call, args.b, number), dense_of(call, args.c, number)
         call.read(other)
-        matrix = _of_batch(find(call, a, Sparse), number)
-        product = _times(call, matrix, ta, operand(other[0], tb).astype(computed), computed)
-        _store(call, target, product, call.scalar(alpha, computed), call.scalar(beta, computed))
+        matrix = _of_batch(find(call, args.a, Sparse), number)
+        product = _times(call, matrix, args.ta, operand(other[0], args.tb).astype(computed), computed)
+        _store(call, target, product, call.scalar(args.alpha, computed), call.scalar(args.beta, computed))
 
 
-def sddmm(call: Call, ta: int, tb: int, alpha: int, a: int, b: int, beta: int, c: int, compute: int, algorithm: int, buffer: int) -> None:  # fmt: skip
-    computed = type_of(compute)
-    first, second, matrix = dense_of(call, a), dense_of(call, b), find(call, c, Sparse)
+def _spmv(call: Call, args: Arguments) -> None:
+    spmm(call, args.but(tb=NO))
+
+
+@calls.takes("ta tb alpha a b beta c compute algorithm buffer")
+def sddmm(call: Call, args: Arguments) -> None:
+    computed = type_of(args.compute)
+    first, second, matrix = dense_of(call, args.a), dense_of(call, args.b), find(call, args.c, Sparse)
     call.read(first, second)
-    left, right = operand(first[0], ta).astype(computed), operand(second[0], tb).astype(computed)
+    left, right = operand(first[0], args.ta).astype(computed), operand(second[0], args.tb).astype(computed)
     rows, columns = elements(call, matrix)
     if (left.shape[0], right.shape[1]) != matrix.shape or left.shape[1] != right.shape[0]:
         raise Refused(calls.INVALID_VALUE)
     call.work(len(rows), left.shape[1])
     products = np.einsum("ij,ij->i", left[rows], right[:, columns].T)
-    _store(call, values_of(call, matrix), products, call.scalar(alpha, computed), call.scalar(beta, computed))
+    _store(call, values_of(call, matrix), products, call.scalar(args.alpha, computed), call.scalar(args.beta, computed))
 
 
 # -- by sparse ones ---
@@ -158,26 +160,27 @@ def structure(call: Call, ta: int, tb: int, a: int, b: int, c: int) -> None:
         call.store(call.array(target.second, target.count, target.types[1]), columns + target.base)
 
 
-def values(call: Call, ta: int, tb: int, alpha: int, a: int, b: int, beta: int, c: int, compute: int) -> None:
+@calls.takes("ta tb alpha a b beta c compute")
+def values(call: Call, args: Arguments) -> None:
     """Store alpha A B + beta C, C being what its values are."""
-    computed = type_of(compute)
-    target, places, of_term, left, right = _terms(call, ta, tb, a, b, c)
+    computed = type_of(args.compute)
+    target, places, of_term, left, right = _terms(call, args.ta, args.tb, args.a, args.b, args.c)
     if len(places) != target.count:
         raise Refused(calls.INVALID_VALUE)
     if not target.count:
         return
-    factors = [values_of(call, _factor(call, handle)) for handle in (a, b)]
+    factors = [values_of(call, _factor(call, handle)) for handle in (args.a, args.b)]
     call.read(*factors)
     sums = np.zeros(target.count, computed)
     np.add.at(sums, of_term, factors[0][0].astype(computed)[left] * factors[1][0].astype(computed)[right])
-    output, factor, kept = values_of(call, target), call.scalar(alpha, computed), call.scalar(beta, computed)
+    output, factor, kept = values_of(call, target), call.scalar(args.alpha, computed), call.scalar(args.beta, computed)
     if kept:
         call.read(output)
     call.store(output, factor * sums + kept * output[0] if kept else factor * sums)
 
 
 _BOUND: dict[str, Served] = {
-    "cusparseSpMV": spmv,
+    "cusparseSpMV": calls.Named(_spmv, "ta alpha a b beta c compute algorithm buffer"),
     "cusparseSpMM": spmm,
     "cusparseSDDMM": sddmm,
     "cusparseSpGEMM_terms": terms,

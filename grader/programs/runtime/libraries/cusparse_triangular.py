@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from grader.programs.runtime.libraries import calls
-from grader.programs.runtime.libraries.calls import Array, Call, Operand, Refused, Served
+from grader.programs.runtime.libraries.calls import Arguments, Array, Call, Operand, Refused, Served
 from grader.programs.runtime.libraries.cublas_matrices import NO, operand
 from grader.programs.runtime.libraries.cusparse import (
     STATUSES,
@@ -87,16 +87,17 @@ def _solved(call: Call, matrix: Sparse, t: int, right: Array, computed: str) -> 
     return solved
 
 
-def spsv(call: Call, t: int, alpha: int, a: int, x: int, y: int, compute: int, algorithm: int, settings: int) -> None:
-    spsm(call, t, NO, alpha, a, x, y, compute, algorithm, settings)
-
-
-def spsm(call: Call, ta: int, tb: int, alpha: int, a: int, b: int, c: int, compute: int, algorithm: int, settings: int) -> None:  # fmt: skip
-    computed = type_of(compute)
-    other, target = dense_of(call, b), dense_of(call, c)
+@calls.takes("ta tb alpha a b c compute algorithm settings")
+def spsm(call: Call, args: Arguments) -> None:
+    computed = type_of(args.compute)
+    other, target = dense_of(call, args.b), dense_of(call, args.c)
     call.read(other)
-    right = call.scalar(alpha, computed) * operand(other[0], tb).astype(computed)
-    call.store(target, _solved(call, find(call, a, Sparse), ta, right, computed))
+    right = call.scalar(args.alpha, computed) * operand(other[0], args.tb).astype(computed)
+    call.store(target, _solved(call, find(call, args.a, Sparse), args.ta, right, computed))
+
+
+def _spsv(call: Call, args: Arguments) -> None:
+    spsm(call, args.but(tb=NO))
 
 
 def _pattern(call: Call, m: int, count: int, base: int, offsets: int, columns: int) -> tuple[list[int], list[int]]:
@@ -117,13 +118,14 @@ def _numbers(call: Call, values: int, count: int) -> tuple[Operand, list[complex
     return numbers, list(numbers[0])
 
 
-def ilu(call: Call, m: int, count: int, base: int, values: int, offsets: int, columns: int, info: int, policy: int, buffer: int) -> None:  # fmt: skip
+@calls.takes("m count base values offsets columns info policy buffer")
+def ilu(call: Call, args: Arguments) -> None:
     """L U, without what the matrix has no place for; `info` is told the first row whose pivot is zero, -1 for none."""
-    starts, places = _pattern(call, m, count, base, offsets, columns)
-    target, numbers = _numbers(call, values, count)
+    starts, places = _pattern(call, args.m, args.count, args.base, args.offsets, args.columns)
+    target, numbers = _numbers(call, args.values, args.count)
     where = [dict(zip(places[a:b], range(a, b), strict=True)) for a, b in pairwise(starts)]
     zero_pivot = -1
-    for row in range(m):
+    for row in range(args.m):
         for before in sorted(column for column in where[row] if column < row):
             pivot = numbers[where[before][before]] if before in where[before] else 0
             if not pivot:
@@ -134,18 +136,19 @@ def ilu(call: Call, m: int, count: int, base: int, values: int, offsets: int, co
                 if column > before and column in where[row]:
                     numbers[where[row][column]] -= numbers[at] * numbers[other]
         if zero_pivot < 0 and (row not in where[row] or not numbers[where[row][row]]):
-            zero_pivot = row + base
+            zero_pivot = row + args.base
     call.store(target, numbers)
-    call.state.guest.pack("i", info, zero_pivot)
+    call.state.guest.pack("i", args.info, zero_pivot)
 
 
-def ic(call: Call, m: int, count: int, base: int, values: int, offsets: int, columns: int, info: int, policy: int, buffer: int) -> None:  # fmt: skip
+@calls.takes("m count base values offsets columns info policy buffer")
+def ic(call: Call, args: Arguments) -> None:
     """L L* of the lower triangle, without what the matrix has no place for."""
-    starts, places = _pattern(call, m, count, base, offsets, columns)
-    target, numbers = _numbers(call, values, count)
+    starts, places = _pattern(call, args.m, args.count, args.base, args.offsets, args.columns)
+    target, numbers = _numbers(call, args.values, args.count)
     where = [dict(zip(places[a:b], range(a, b), strict=True)) for a, b in pairwise(starts)]
     zero_pivot = -1
-    for row in range(m):
+    for row in range(args.m):
         lower = sorted(column for column in where[row] if column <= row)
         for column in lower:
             at = where[row][column]
@@ -159,11 +162,11 @@ def ic(call: Call, m: int, count: int, base: int, values: int, offsets: int, col
             elif np.real(total) > 0:
                 numbers[at] = np.sqrt(np.real(total)).astype(call.dtype)
             elif zero_pivot < 0:
-                zero_pivot = row + base
+                zero_pivot = row + args.base
         if zero_pivot < 0 and row not in where[row]:
-            zero_pivot = row + base
+            zero_pivot = row + args.base
     call.store(target, numbers)
-    call.state.guest.pack("i", info, zero_pivot)
+    call.state.guest.pack("i", args.info, zero_pivot)
 
 
 def zero_pivot_of(call: Call, info: int, position: int) -> int:
@@ -172,19 +175,20 @@ def zero_pivot_of(call: Call, info: int, position: int) -> int:
     return _ZERO_PIVOT if found >= 0 else 0
 
 
-def sort_csr(call: Call, m: int, n: int, count: int, base: int, offsets: int, columns: int, permutation: int, buffer: int) -> None:  # fmt: skip
+@calls.takes("m n count base offsets columns permutation buffer")
+def sort_csr(call: Call, args: Arguments) -> None:
     """Sort each row's columns."""
-    starts, indices = call.array(offsets, m + 1, "i4"), call.array(columns, count, "i4")
+    starts, indices = call.array(args.offsets, args.m + 1, "i4"), call.array(args.columns, args.count, "i4")
     call.read(starts, indices)
-    order = np.lexsort((indices[0], spread(call, starts, base, count)))
-    if permutation:
-        numbers = call.array(permutation, count, "i4")
+    order = np.lexsort((indices[0], spread(call, starts, args.base, args.count)))
+    if args.permutation:
+        numbers = call.array(args.permutation, args.count, "i4")
         call.store(numbers, numbers[0][order])
     call.store(indices, indices[0][order])
 
 
 _BOUND: dict[str, Served] = {
-    "cusparseSpSV_solve": spsv,
+    "cusparseSpSV_solve": calls.Named(_spsv, "ta alpha a b c compute algorithm settings"),
     "cusparseSpSM_solve": spsm,
     "cusparseZeroPivot": zero_pivot_of,
     "cusparseXcsrsort": sort_csr,
