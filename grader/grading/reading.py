@@ -266,7 +266,7 @@ def _unread(submission: Submission, missing: Missing, programs: ProgramStore) ->
 
 def built_as_nvcc(programs: ProgramStore, program: DeviceProgram) -> CompileResult:
     """What the compiler makes of a program, with what nvcc refuses besides."""
-    from grader.programs.host_functions import as_nvcc
+    from grader.programs.kernels import as_nvcc
 
     return as_nvcc(
         programs.get(program).result,

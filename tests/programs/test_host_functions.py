@@ -8,7 +8,7 @@ import pytest
 
 from grader.compiler.process import CompilerProcess
 from grader.message import as_message
-from grader.programs.host_functions import as_nvcc
+from grader.programs.kernels import as_nvcc
 from grader.words import text
 
 KERNEL = "__global__ void k(int *a) { int mine = 1; a[0] = %s; }\n"

@@ -38,9 +38,9 @@ class CudaArray:
         return self.width * self.element_bytes
 
 
-def malloc_array(
-    state: State, place: Place, pointer: int, desc: int, width: int, height: int, depth: int, flags: int
-) -> None:
+def malloc_array(state: State, place: Place, pointer: int, desc: int, *numbers: int) -> None:
+    """numbers: width, height, depth, flags."""
+    width, height, depth, flags = numbers
     channels = state.guest.unpack("iiiii", desc)
     bits = channels[:4]
     if width <= 0 or min(height, depth) < 0 or any(b not in (0, 8, 16, 32) for b in bits) or not bits[0]:
@@ -156,15 +156,14 @@ def _copy_of_array(
     transfer(state, copy, state.streams[0], place, blocking=True, reaches_arrays=True)
 
 
-def memcpy_2d_to_array(
-    state: State, place: Place, to: int, x: int, y: int, source: int, pitch: int, width: int, height: int, kind: int
-) -> None:
+def memcpy_2d_to_array(state: State, place: Place, *numbers: int) -> None:
+    """numbers: in the order of the runtime's, here and below."""
+    to, x, y, source, pitch, width, height, kind = numbers
     _copy_of_array(state, place, (to, x, y), _Box(source, pitch, 0), (width, height), kind, is_into=True)
 
 
-def memcpy_2d_from_array(
-    state: State, place: Place, to: int, pitch: int, source: int, x: int, y: int, width: int, height: int, kind: int
-) -> None:
+def memcpy_2d_from_array(state: State, place: Place, *numbers: int) -> None:
+    to, pitch, source, x, y, width, height, kind = numbers
     _copy_of_array(state, place, (source, x, y), _Box(to, pitch, 0), (width, height), kind, is_into=False)
 
 
@@ -177,12 +176,14 @@ def _as_rows(array: CudaArray, x: int, size: int) -> tuple[int, int]:
     return array.row_bytes, size // array.row_bytes
 
 
-def memcpy_to_array(state: State, place: Place, to: int, x: int, y: int, source: int, size: int, kind: int) -> None:
+def memcpy_to_array(state: State, place: Place, *numbers: int) -> None:
+    to, x, y, source, size, kind = numbers
     width, height = _as_rows(array_at(state, to), x, size)
     _copy_of_array(state, place, (to, x, y), _Box(source, width, 0), (width, height), kind, is_into=True)
 
 
-def memcpy_from_array(state: State, place: Place, to: int, source: int, x: int, y: int, size: int, kind: int) -> None:
+def memcpy_from_array(state: State, place: Place, *numbers: int) -> None:
+    to, source, x, y, size, kind = numbers
     width, height = _as_rows(array_at(state, source), x, size)
     _copy_of_array(state, place, (source, x, y), _Box(to, width, 0), (width, height), kind, is_into=False)
 

@@ -314,41 +314,20 @@ def _rows(state: State, place: Place, to: tuple[int, int], source: tuple[int, in
     return rows
 
 
-def memcpy_2d(
-    state: State, place: Place, to: int, to_pitch: int, source: int, from_pitch: int, width: int, height: int, kind: int
-) -> None:
+def memcpy_2d(state: State, place: Place, *numbers: int) -> None:
+    """numbers: in the order of the runtime's; with a stream behind them the copy is not waited for."""
+    to, to_pitch, source, from_pitch, width, height, kind, *stream = numbers
     rows = _rows(state, place, (to, to_pitch), (source, from_pitch), width, height)
-    transfer(state, Copy(to, source, rows, kind), state.streams[0], place, blocking=True)
+    queue = state.stream(stream[0]) if stream else state.streams[0]
+    transfer(state, Copy(to, source, rows, kind), queue, place, blocking=not stream)
 
 
-def memcpy_2d_async(
-    state: State,
-    place: Place,
-    to: int,
-    to_pitch: int,
-    source: int,
-    from_pitch: int,
-    width: int,
-    height: int,
-    kind: int,
-    stream: int,
-) -> None:
-    rows = _rows(state, place, (to, to_pitch), (source, from_pitch), width, height)
-    transfer(state, Copy(to, source, rows, kind), state.stream(stream), place, blocking=False)
-
-
-def memcpy_peer(state: State, place: Place, to: int, to_device: int, source: int, from_device: int, size: int) -> None:
+def memcpy_peer(state: State, place: Place, *numbers: int) -> None:
+    """numbers: in the order of the runtime's, with a stream behind them or not."""
+    to, to_device, source, from_device, size, *stream = numbers
     if to_device or from_device:
         raise CudaError(101)
-    memcpy(state, place, to, source, size, D2D)
-
-
-def memcpy_peer_async(
-    state: State, place: Place, to: int, to_device: int, source: int, from_device: int, size: int, stream: int
-) -> None:
-    if to_device or from_device:
-        raise CudaError(101)
-    memcpy_async(state, place, to, source, size, D2D, stream)
+    (memcpy_async if stream else memcpy)(state, place, to, source, size, D2D, *stream)
 
 
 def fill(state: State, pointer: int, value: int, rows: Rows, stream: Stream, place: Place) -> None:
@@ -396,14 +375,11 @@ def memset_async(state: State, place: Place, pointer: int, value: int, size: int
     fill(state, pointer, value, Rows(size), state.stream(stream), place)
 
 
-def memset_2d(state: State, place: Place, pointer: int, pitch: int, value: int, width: int, height: int) -> None:
-    fill(state, pointer, value, _pitched(state, pitch, pitch, width, height), state.streams[0], place)
-
-
-def memset_2d_async(
-    state: State, place: Place, pointer: int, pitch: int, value: int, width: int, height: int, stream: int
-) -> None:
-    fill(state, pointer, value, _pitched(state, pitch, pitch, width, height), state.stream(stream), place)
+def memset_2d(state: State, place: Place, *numbers: int) -> None:
+    """numbers: in the order of the runtime's, with a stream behind them or not."""
+    pointer, pitch, value, width, height, *stream = numbers
+    queue = state.stream(stream[0]) if stream else state.streams[0]
+    fill(state, pointer, value, _pitched(state, pitch, pitch, width, height), queue, place)
 
 
 def symbol(state: State, address: int, place: Place) -> Allocation:
@@ -446,9 +422,9 @@ def _note_partly_filled(state: State, allocation: Allocation, size: int) -> None
         array.valid = np.zeros(len(array.data), np.uint8)
 
 
-def to_symbol(
-    state: State, place: Place, to: int, source: int, size: int, offset: int, kind: int, stream: int = 0
-) -> None:
+def to_symbol(state: State, place: Place, to: int, source: int, *numbers: int) -> None:
+    """numbers: size, offset, direction, and a stream or none."""
+    size, offset, kind, stream = (*numbers, 0)[:4]
     if min(size, offset) < 0 or kind not in (H2D, D2D, DEFAULT):
         raise CudaError(21 if kind not in (H2D, D2D, DEFAULT) else 1)
     target = symbol(state, to, place)
@@ -456,9 +432,9 @@ def to_symbol(
     transfer(state, Copy(target.base + offset, source, Rows(size), kind), state.stream(stream), place, blocking=True)
 
 
-def from_symbol(
-    state: State, place: Place, to: int, source: int, size: int, offset: int, kind: int, stream: int = 0
-) -> None:
+def from_symbol(state: State, place: Place, to: int, source: int, *numbers: int) -> None:
+    """numbers: size, offset, direction, and a stream or none."""
+    size, offset, kind, stream = (*numbers, 0)[:4]
     if min(size, offset) < 0 or kind not in (D2H, D2D, DEFAULT):
         raise CudaError(21 if kind not in (D2H, D2D, DEFAULT) else 1)
     origin = symbol(state, source, place)
@@ -477,13 +453,13 @@ HANDLERS: Handlers = {
     "cudaMemcpy": ("iiii", memcpy),
     "cudaMemcpyAsync": ("iiiii", memcpy_async),
     "cudaMemcpy2D": ("iiiiiii", memcpy_2d),
-    "cudaMemcpy2DAsync": ("iiiiiiii", memcpy_2d_async),
+    "cudaMemcpy2DAsync": ("iiiiiiii", memcpy_2d),
     "cudaMemcpyPeer": ("iiiii", memcpy_peer),
-    "cudaMemcpyPeerAsync": ("iiiiii", memcpy_peer_async),
+    "cudaMemcpyPeerAsync": ("iiiiii", memcpy_peer),
     "cudaMemset": ("iii", memset),
     "cudaMemsetAsync": ("iiii", memset_async),
     "cudaMemset2D": ("iiiii", memset_2d),
-    "cudaMemset2DAsync": ("iiiiii", memset_2d_async),
+    "cudaMemset2DAsync": ("iiiiii", memset_2d),
     "cudaMemcpyToSymbol": ("iiiii", to_symbol),
     "cudaMemcpyToSymbolAsync": ("iiiiii", to_symbol),
     "cudaMemcpyFromSymbol": ("iiiii", from_symbol),

@@ -5,29 +5,41 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
-from grader.programs.runtime import arrays, conditions, copies, streams
+import numpy as np
+
+from grader.programs.device_memory import Piece
+from grader.programs.runtime import arrays, streams
 from grader.programs.runtime.graphs import (
     CHILD,
+    CONDITION_BYTES,
     HOST,
     MEMCPY,
     MEMSET,
     add_node,
+    assign,
     begin_capture,
     child_work,
     graph_of,
     handle_of,
     host_work,
     in_order,
+    memcpy_work,
     memset_work,
     nodes_before,
     ordered,
 )
+from grader.programs.runtime.memory import GRAPH, memory_errors
 from grader.programs.runtime.ordering import Capture, Graph, Node, Place, Work, add
 from grader.programs.runtime.state import CudaError, Handlers, State
 
 _WAIT_EVENT, _RECORD_EVENT, _CONDITIONAL = 6, 7, 13
 _ADD, _SET = range(2)
 """`cudaStreamUpdateCaptureDependenciesFlags`."""
+_ASSIGN_DEFAULT = 1
+"""`cudaGraphCondAssignDefault`."""
+IF, WHILE, SWITCH = range(3)
+"""`cudaGraphConditionalNodeType`."""
+MAX_BODIES = 1000
 
 
 def capture_to_graph(state: State, place: Place, stream: int, graph: int, after: int, count: int, mode: int) -> None:
@@ -37,10 +49,9 @@ def capture_to_graph(state: State, place: Place, stream: int, graph: int, after:
     state.graphs.captures[stream] = Capture(owner, stream, last)
 
 
-def capture_info(
-    state: State, place: Place, stream: int, status: int, number: int, graph: int, nodes: int, room: int, count: int
-) -> None:
+def capture_info(state: State, place: Place, stream: int, status: int, *numbers: int) -> None:
     """Write whether a stream captures, into which graph, and which nodes the next one comes after, `room` of them."""
+    number, graph, nodes, room, count = numbers
     state.stream(stream)
     held = state.graphs.captures.get(stream)
     state.guest.pack("i", status, int(held is not None))
@@ -64,24 +75,14 @@ def update_dependencies(state: State, place: Place, stream: int, nodes: int, cou
 
 
 def create_condition(state: State, place: Place, handle: int, graph: int, default: int, flags: int) -> None:
-    state.guest.pack("Q", handle, conditions.create(state, place, graph_of(state, graph), default, flags))
+    state.guest.pack("Q", handle, _new_condition(state, place, graph_of(state, graph), default, flags))
 
 
-def add_conditional(
-    state: State,
-    place: Place,
-    node: int,
-    graph: int,
-    after: int,
-    count: int,
-    condition: int,
-    kind: int,
-    size: int,
-    bodies: int,
-) -> None:
+def add_conditional(state: State, place: Place, node: int, graph: int, *numbers: int) -> None:
     """Add a node that runs bodies, new graphs whose handles are written, as a condition says."""
+    after, count, condition, kind, size, bodies = numbers
     owner, before = graph_of(state, graph), nodes_before(state, graph, after, count)
-    most = {conditions.IF: 2, conditions.WHILE: 1, conditions.SWITCH: conditions.MAX_BODIES}.get(kind, 0)
+    most = {IF: 2, WHILE: 1, SWITCH: MAX_BODIES}.get(kind, 0)
     if not 1 <= size <= most or not any(condition in known.conditions for known in state.graphs.graphs.values()):
         raise CudaError(1)
     graphs = [Graph() for _ in range(size)]
@@ -89,7 +90,7 @@ def add_conditional(
 
     def work_of() -> Work:
         works = [in_order(state, ordered(state, body)) for body in graphs]
-        return conditions.conditional(state, condition, kind, works)
+        return _conditional(state, condition, kind, works)
 
     handle = state.handle()
     add(handle, owner, Node(lambda _stream: 0, _CONDITIONAL, before, work_of))
@@ -210,17 +211,56 @@ def _sets_in_graph(work_of: Callable[[State, Place, int], Work], kind: int) -> C
     return set_node
 
 
-def set_memcpy(
-    state: State, place: Place, executable: int, node: int, to: int, source: int, size: int, kind: int
-) -> None:
+def set_memcpy(state: State, place: Place, executable: int, node: int, *copy: int) -> None:
     """Give a node other memory to copy; executable: 0 for a node of the graph itself."""
-    if size < 0:
+    owner = graph_of(state, executable) if executable else _owner(state, node)
+    _replace(owner, node, memcpy_work(state, place, *copy), MEMCPY)
+
+
+# -- conditions: numbers on the device that kernels set, by which a node runs one of its bodies or repeats.  The handle
+# of one is its address: `cudaGraphSetConditional` is a store there (`grader.compiler.headers`).
+
+
+def _new_condition(state: State, place: Place, graph: Graph, default: int, flags: int) -> int:
+    """Return the handle of a new condition of a graph, whose launches set it to its default where the flags say so."""
+    if flags not in (0, _ASSIGN_DEFAULT):
         raise CudaError(1)
+    with memory_errors():
+        handle = state.memory.allocate("condition", CONDITION_BYTES, GRAPH, place.line, place.file).base
+    graph.conditions[handle] = default & 0xFFFFFFFF if flags else None
+    assign(state, handle, default if flags else 0, 0)
+    return handle
 
-    def run(stream: int) -> None:
-        copies.memcpy_async(state, place, to, source, size, kind, stream)
 
-    _replace(graph_of(state, executable) if executable else _owner(state, node), node, run, MEMCPY)
+def _value(state: State, handle: int, stream: int) -> int:
+    """Return what a condition is once all that was queued has been done."""
+    queue = state.stream(stream)
+    data = np.zeros(CONDITION_BYTES, np.uint8)
+    state.memory.copy(Piece(data=data), Piece(state.memory.live[handle]), [(0, 0, CONDITION_BYTES)], queue)
+    state.gpu.wait([queue.number])
+    return int(data.view("<u4")[0])
+
+
+def _conditional(state: State, handle: int, kind: int, bodies: Sequence[Work]) -> Work:
+    """Return the work of a node that runs bodies as its condition says."""
+
+    def run(stream: int) -> int:
+        value = _value(state, handle, stream)
+        if kind == SWITCH or (kind == IF and not value):
+            # The second body of a condition is for its being 0.
+            index = value if kind == SWITCH else 1
+            return bodies[index](stream) or 0 if index < len(bodies) else 0
+        while value:
+            if code := bodies[0](stream):
+                return code
+            if kind == IF or not state.limits.executes:
+                # Kernels that are not run set no condition.
+                return 0
+            state.tick()
+            value = _value(state, handle, stream)
+        return 0
+
+    return run
 
 
 HANDLERS: Handlers = {

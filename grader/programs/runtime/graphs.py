@@ -10,7 +10,10 @@ from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import replace
 
-from grader.programs.runtime import arrays, conditions, copies, launches, pools, streams
+import numpy as np
+
+from grader.programs.device_memory import Piece
+from grader.programs.runtime import arrays, copies, launches, pools, streams
 from grader.programs.runtime.memory import name_at
 from grader.programs.runtime.ordering import KERNEL, MAX_NODES, Capture, Graph, Node, Place, Work, add
 from grader.programs.runtime.state import CudaError, Handlers, State
@@ -18,6 +21,7 @@ from grader.programs.sandbox.guest import BadPointer
 
 CAPTURE_UNSUPPORTED, CAPTURE_UNMATCHED, CAPTURE_UNJOINED = 900, 903, 904
 UPDATE_FAILURE = 910
+CONDITION_BYTES = 4
 NOT_SUPPORTED = 801
 MEMCPY, MEMSET, HOST, CHILD, _EMPTY, _ALLOC, _FREE = 1, 2, 3, 4, 5, 10, 11
 """`cudaGraphNodeType`, with `KERNEL`."""
@@ -199,11 +203,12 @@ def add_node(state: State, node: int, graph: int, after: int, count: int, run: W
     state.guest.pack("Q", node, handle)
 
 
-def adds(work_of: Callable[[State, Place, int], Work], kind: int) -> Callable[..., None]:
+def adds(work_of: Callable[..., Work], kind: int) -> Callable[..., None]:
     """A handler that adds a node of a kind; work_of: what its parameters say that it does."""
 
-    def add_of_kind(state: State, place: Place, node: int, graph: int, after: int, count: int, parameters: int) -> None:
-        add_node(state, node, graph, after, count, work_of(state, place, parameters), kind)
+    def add_of_kind(state: State, place: Place, node: int, *numbers: int) -> None:
+        graph, after, count, *parameters = numbers
+        add_node(state, node, graph, after, count, work_of(state, place, *parameters), kind)
 
     return add_of_kind
 
@@ -237,30 +242,20 @@ def memset_work(state: State, place: Place, parameters: int) -> Work:
 
     def run(stream: int) -> None:
         size = width * width_bytes
-        copies.memset_2d_async(state, place, pointer, max(pitch, size), pattern[0], size, height, stream)
+        copies.memset_2d(state, place, pointer, max(pitch, size), pattern[0], size, height, stream)
 
     return run
 
 
-def add_memcpy(
-    state: State,
-    place: Place,
-    node: int,
-    graph: int,
-    after: int,
-    count: int,
-    to: int,
-    source: int,
-    size: int,
-    kind: int,
-) -> None:
+def memcpy_work(state: State, place: Place, to: int, source: int, size: int, kind: int) -> Work:
+    """Return the work of a node that copies memory."""
     if size < 0:
         raise CudaError(1)
 
     def run(stream: int) -> None:
         copies.memcpy_async(state, place, to, source, size, kind, stream)
 
-    add_node(state, node, graph, after, count, run, MEMCPY)
+    return run
 
 
 def child_work(state: State, place: Place, child: int) -> Work:
@@ -364,6 +359,14 @@ def in_order(state: State, nodes: dict[int, Node]) -> Work:
     return run
 
 
+def assign(state: State, handle: int, value: int, stream: int) -> None:
+    """Set a condition, in the order of a stream."""
+    data = np.array([value & 0xFFFFFFFF], "<u4").view(np.uint8)
+    state.memory.copy(
+        Piece(state.memory.live[handle]), Piece(data=data), [(0, 0, CONDITION_BYTES)], state.stream(stream)
+    )
+
+
 def launch(state: State, place: Place, executable: int, stream: int) -> int | None:
     graph = graph_of(state, executable)
     state.stream(stream)
@@ -379,7 +382,7 @@ def launch(state: State, place: Place, executable: int, stream: int) -> int | No
         memory.give_back(address, stream)
     for condition, value in graph.conditions.items():
         if value is not None:
-            conditions.assign(state, condition, value, stream)
+            assign(state, condition, value, stream)
     return in_order(state, graph.nodes)(stream)
 
 
@@ -427,7 +430,7 @@ HANDLERS: Handlers = {
     "cudaGraphCreate": ("ii", create),
     "cudaGraphAddKernelNode": ("iiiii", adds(_kernel, KERNEL)),
     "cudaGraphAddMemsetNode": ("iiiii", adds(memset_work, MEMSET)),
-    "cudaGraphAddMemcpyNode1D": ("iiiiiiii", add_memcpy),
+    "cudaGraphAddMemcpyNode1D": ("iiiiiiii", adds(memcpy_work, MEMCPY)),
     "cudaGraphAddMemcpyNode": ("iiiii", adds(arrays.prepared_3d, MEMCPY)),
     "cudaGraphAddChildGraphNode": ("iiiii", adds(child_work, CHILD)),
     "cudaGraphClone": ("ii", clone),

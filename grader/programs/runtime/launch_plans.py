@@ -163,10 +163,9 @@ class Plan:
         return judge(state, self._kernel, record or self._record(known, raw), outcome, self._place)
 
 
-def again(
-    state: State, function: int, configured: int, _sizes: int, count: int, data: int, line: int, file: int
-) -> int | None:
+def again(state: State, function: int, configured: int, *numbers: int) -> int | None:
     """Make a `<<<…>>>` as it was made before; None where it has to be looked at."""
+    _sizes, count, data, line, file = numbers
     place = state.places.get((line, file)) if state.plans else None
     if place is None:
         return None

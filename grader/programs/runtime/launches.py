@@ -71,21 +71,13 @@ def launch(state: State, place: Place, function: int, configured: int, sizes: in
         return error.code
 
 
-def launch_kernel(
-    state: State, place: Place, function: int, grid: int, block: int, arguments: int, shared_bytes: int, stream: int
-) -> int:
-    asked = Configured(_sizes(state, grid), _sizes(state, block), shared_bytes, stream, place)
-    kernel, values = _by_address(state, function, place, arguments)
-    return launch_by_call(state, kernel, asked, values)
-
-
-def launch_cooperative(
-    state: State, place: Place, function: int, grid: int, block: int, arguments: int, shared_bytes: int, stream: int
-) -> int:
-    """Launch a grid whose blocks are all resident at once, or refuse it."""
+def launch_kernel(state: State, place: Place, function: int, *numbers: int, is_cooperative: bool = False) -> int:
+    """Launch a grid; is_cooperative: one whose blocks are all resident at once, or refuse it."""
+    grid, block, arguments, shared_bytes, stream = numbers
     sizes = _sizes(state, grid), _sizes(state, block)
     kernel, values = _by_address(state, function, place, arguments)
-    return launch_by_call(state, kernel, Configured(*sizes, shared_bytes, stream, place, is_cooperative=True), values)
+    asked = Configured(*sizes, shared_bytes, stream, place, is_cooperative=is_cooperative)
+    return launch_by_call(state, kernel, asked, values)
 
 
 def _sizes(state: State, address: int) -> tuple[int, int, int]:
@@ -397,5 +389,5 @@ def _run_smaller(
 HANDLERS: Handlers = {
     "cudaLaunch": ("iiiii", launch),
     "cudaLaunchKernel": ("iiiiii", launch_kernel),
-    "cudaLaunchCooperativeKernel": ("iiiiii", launch_cooperative),
+    "cudaLaunchCooperativeKernel": ("iiiiii", partial(launch_kernel, is_cooperative=True)),
 }

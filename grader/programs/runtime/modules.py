@@ -1,4 +1,4 @@
-"""Device code that a program compiles and loads as it runs: NVRTC, and the driver's modules and launches.
+"""Device code that a program compiles and loads as it runs: NVRTC, and the driver's modules, linker and launches.
 
 What else the driver API has is the runtime's under other names: `toolchain/include/cuda.h` says which.
 """
@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from grader.message import msg
+from grader.programs.device_linking import DefinedTwice, linked_ptx
 from grader.programs.records import MODULE_OF_SOURCE
 from grader.programs.runtime.launches import launch_by_call
 from grader.programs.runtime.libraries.calls import MAX_HANDLES, Refused, guarded
@@ -22,7 +23,9 @@ from grader.programs.sandbox.process import Wanted
 
 _OUT_OF_MEMORY, _INVALID_INPUT, _INVALID_PROGRAM, _INVALID_OPTION, _COMPILATION = 1, 3, 4, 5, 6
 _NAMES_TOO_LATE, _NAMES_TOO_EARLY, _NO_SUCH_NAME = 8, 9, 10
-_INVALID_IMAGE, _INVALID_HANDLE, _NOT_FOUND = 200, 400, 500
+_INVALID_VALUE, _NO_MEMORY, _INVALID_IMAGE, _INVALID_HANDLE, _NOT_FOUND = 1, 2, 200, 400, 500
+MAX_TEXTS = 64
+"""Of PTX, linked at once."""
 MAX_SOURCE_BYTES = 16 << 20
 COMPILE_INSTRUCTIONS = 50_000_000
 """Of the host's, which a compilation counts as; and those of a byte of a module that is read."""
@@ -88,9 +91,9 @@ def _addresses(state: State, array: int, count: int) -> tuple[int, ...]:
     return state.guest.unpack(f"{count}Q", array) if count else ()
 
 
-def create_program(
-    state: State, place: Place, program: int, text: int, name: int, count: int, headers: int, names: int
-) -> None:
+def create_program(state: State, place: Place, program: int, text: int, name: int, *numbers: int) -> None:
+    """numbers: of headers, and where their texts and names lie."""
+    count, headers, names = numbers
     if not 0 <= count <= MAX_HEADERS or not text:
         raise Refused(_INVALID_INPUT)
     title = (state.guest.text(name) if name else "") or "default_program"
@@ -220,21 +223,8 @@ def get_global(state: State, place: Place, address: int, size: int, module: int,
             state.guest.pack("Q", out, value)
 
 
-def launch(
-    state: State,
-    place: Place,
-    function: int,
-    gx: int,
-    gy: int,
-    gz: int,
-    bx: int,
-    by: int,
-    bz: int,
-    shared_bytes: int,
-    stream: int,
-    parameters: int,
-    extra: int,
-) -> int:
+def launch(state: State, place: Place, function: int, *numbers: int) -> int:
+    gx, gy, gz, bx, by, bz, shared_bytes, stream, parameters, extra = numbers
     kernel = state.kernels.get(function)
     if kernel is None:
         raise CudaError(_INVALID_HANDLE)
@@ -282,6 +272,70 @@ def _packed(state: State, extra: int, sizes: list[int]) -> list[bytes]:
     return values
 
 
+# -- the driver's linker, on which that of nvJitLink stands.  What is linked is PTX here, as what NVRTC gives is.
+
+
+@dataclass(slots=True)
+class _Link:
+    """texts: PTX to be linked.  image: where the program finds what came of it, 0 before."""
+
+    texts: list[str] = field(default_factory=list)
+    image: int = 0
+
+
+def _link(state: State, handle: int) -> _Link:
+    link = state.libraries.get(handle, {}).get("link")
+    if not isinstance(link, _Link):
+        raise CudaError(_INVALID_HANDLE)
+    return link
+
+
+def create_link(state: State, place: Place, handle: int) -> None:
+    if len(state.libraries) >= MAX_HANDLES:
+        raise CudaError(_NO_MEMORY)
+    number = state.handle()
+    state.libraries[number] = {"link": _Link()}
+    state.guest.pack("Q", handle, number)
+
+
+def add_to_link(state: State, place: Place, handle: int, data: int, size: int) -> None:
+    link = _link(state, handle)
+    if len(link.texts) >= MAX_TEXTS or not 0 < size <= MAX_SOURCE_BYTES:
+        raise CudaError(_INVALID_VALUE)
+    state.meter.spend(INSTRUCTIONS_PER_BYTE * size)
+    text = state.guest.read(data, size).partition(b"\0")[0].decode("utf-8", errors="replace")
+    if ".version" not in text[:100_000]:
+        raise CudaError(_INVALID_IMAGE)
+    link.texts.append(text)
+
+
+def complete_link(state: State, place: Place, handle: int, image: int, size: int) -> None:
+    link = _link(state, handle)
+    if not link.texts:
+        raise CudaError(_INVALID_VALUE)
+    state.meter.spend(INSTRUCTIONS_PER_BYTE * sum(map(len, link.texts)))
+    try:
+        raw = linked_ptx(link.texts).encode() + b"\0"
+    except DefinedTwice as error:
+        raise CudaError(_INVALID_IMAGE) from error
+    _release_image(state, link)
+    link.image = int(state.call_guest("grader_malloc", len(raw)))
+    state.guest.write(link.image, raw)
+    state.guest.pack("Q", image, link.image)
+    state.guest.pack("Q", size, len(raw))
+
+
+def destroy_link(state: State, place: Place, handle: int) -> None:
+    _release_image(state, _link(state, handle))
+    del state.libraries[handle]
+
+
+def _release_image(state: State, link: _Link) -> None:
+    if link.image:
+        state.call_guest("grader_free", link.image)
+    link.image = 0
+
+
 _ptx_size, _ptx = _give_text(_compiled)
 _log_size, _log = _give_text(lambda source: source.log)
 _NVRTC: Handlers = {
@@ -302,4 +356,8 @@ HANDLERS: Handlers = {
     "cuModuleGetFunction": ("iii", get_function),
     "cuModuleGetGlobal": ("iiii", get_global),
     "cuLaunchKernel": ("iiiiiiiiiii", launch),
+    "cuLinkCreate": ("i", create_link),
+    "cuLinkAddData": ("iii", add_to_link),
+    "cuLinkComplete": ("iii", complete_link),
+    "cuLinkDestroy": ("i", destroy_link),
 }
