@@ -14,6 +14,7 @@ from __future__ import annotations
 import ctypes
 import faulthandler
 import importlib
+import json
 import mmap
 import os
 import select
@@ -350,3 +351,31 @@ def _connection(descriptor: str) -> socket.socket:
     connection = socket.create_connection(("127.0.0.1", int(descriptor.removeprefix("port:"))))
     connection.sendall(sys.stdin.buffer.read())
     return connection
+
+
+# -- a process that becomes a command -----------------------------------------------------------------------
+
+
+def prepare() -> None:
+    """Do nothing: all that `become` needs is imported here."""
+
+
+def main(connection: socket.socket, order: str) -> None:
+    """Do the same as `become` in a forked child: what it says on its output is the command's errors."""
+    # The one descriptor that the command would have and need not.
+    os.set_inheritable(connection.fileno(), False)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    os.dup2(nothing, 1)
+    os.chdir(json.loads(order)["folder"])
+    become(order)
+
+
+def become(order: str) -> None:
+    """Give up every right but those that an order names as JSON (`toolchain.confined`), then become its command."""
+    asked = json.loads(order)
+    die_with_parent(os.getppid())
+    if asked["landlock"]:
+        confine(asked["rights"])
+    bound_for_good(**asked["limits"])
+    os.execve(asked["command"][0], asked["command"], {"PATH": ""})

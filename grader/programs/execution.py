@@ -24,8 +24,8 @@ from grader.programs.records import LIMITS, Observation, ProgramFinding, RunLimi
 from grader.programs.remembered import RememberedPrograms
 from grader.programs.runtime.devices import DEFAULT, GRADING, model_of
 from grader.programs.sandbox.process import Code, Order, ProgramProcess
-from grader.programs.smaller import MAX_TRIES, SizeChange, applied, changes
 from grader.programs.sources import Program, Sources, named_files
+from grader.programs.starts import MAX_TRIES, SizeChange, applied, changes
 from grader.programs.toolchain import confined
 from grader.programs.toolchain.compile import HostProgram, compile_program
 from grader.programs.toolchain.zig import Library, build
@@ -188,7 +188,7 @@ def is_too_large(observation: Observation) -> bool:
 def _at_smaller_size(observation: Observation, change: SizeChange) -> Observation:
     """Record in an observation which number was made smaller for it."""
     before, after = change.numbers
-    message = msg("programs.smaller", name=change.name, before=before, after=after)
+    message = msg("programs.starts", name=change.name, before=before, after=after)
     remark = ProgramFinding("smaller", "remark", message, change.line if change.file else 0, change.file)
     observation.findings = [remark, *observation.findings]
     observation.smaller = {"name": change.name, "file": change.file, "line": change.line}

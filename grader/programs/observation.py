@@ -23,9 +23,19 @@ from grader.programs.execution import TOO_LARGE, Setting, run_each
 from grader.programs.records import MAX_COPIES, MAX_LAUNCHES, Observation, ProgramFinding, RunLimits, Start
 from grader.programs.remembered import Stored
 from grader.programs.runtime.devices import GRADING
-from grader.programs.smaller import SizeChange, applied, changes, made_ragged
 from grader.programs.sources import Sources
-from grader.programs.starts import USUAL_BLOCK, instances_in, launched_in, programs_of, ways_to_choose, ways_to_start
+from grader.programs.starts import (
+    USUAL_BLOCK,
+    SizeChange,
+    applied,
+    changes,
+    instances_in,
+    launched_in,
+    made_ragged,
+    programs_of,
+    ways_to_choose,
+    ways_to_start,
+)
 from grader.ptx.limits import ISSUED_PER_LAUNCH, STEPS_AFTER_FAULT, STEPS_PER_LAUNCH
 from grader.submission.cpp.scopes import with_launches_of_comments
 from grader.submission.kernels.records import (

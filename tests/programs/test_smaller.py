@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.programs.smaller import applied, changes
+from grader.programs.starts import applied, changes
 
 
 @pytest.mark.parametrize(

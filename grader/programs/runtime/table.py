@@ -34,7 +34,6 @@ from grader.programs.runtime.libraries import (
     cusolver_sparse,
     cusparse,
     cusparse_products,
-    cusparse_triangular,
 )
 from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.state import NOT_READY, CudaError, Handlers, State
@@ -63,7 +62,6 @@ CALLS: Handlers = {
     **cusolver_sparse.HANDLERS,
     **cusparse.HANDLERS,
     **cusparse_products.HANDLERS,
-    **cusparse_triangular.HANDLERS,
 }
 INTERNAL = registration.INTERNAL
 

@@ -1,6 +1,6 @@
 """Runs one command with only the files and the resources that it is given.
 
-A compiler that a hostile source would make read any file or run for ever; `become` is the child's part.
+A compiler that a hostile source would make read any file or run for ever; `limits.become` is the child's part.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import msgspec
 
 from grader.errors import InternalError
 from grader.message import msg
+from grader.processes import limits
 from grader.processes.child import Child, ChildProgram, can_wait, start_server
 from grader.processes.limits import IS_LINUX, isolated_python
-from grader.programs.toolchain import become
 
 CPU_SECONDS = 15
 """What `extent` lets through takes a few, and steps of constant evaluation are counted; a type's name can take any."""
@@ -64,16 +64,16 @@ def run(
     """Run `command` in `folder` with nothing but `rights` (see `grader.processes.limits.confine`)."""
     if not IS_LINUX:
         raise InternalError(msg("programs.not_on_this_system"))
-    limits = {
+    bounds = {
         "address_bytes": ADDRESS_BYTES, "data_bytes": DATA_BYTES, "file_bytes": FILE_BYTES, "cpu_seconds": cpu_seconds,
     }  # fmt: skip
     asked = {"command": list(command), "rights": dict(rights), "folder": str(folder), "landlock": use_landlock}
-    order = json.dumps({**asked, "limits": limits})
-    program = ChildProgram(become.__name__, (order,), environment={}, is_forkable=True, output_bytes=ERROR_BYTES)
+    order = json.dumps({**asked, "limits": bounds})
+    program = ChildProgram(limits.__name__, (order,), environment={}, is_forkable=True, output_bytes=ERROR_BYTES)
     if can_wait() and start_server(program) is not None:
         return _forked(program)
     # Without `site`: the few modules that the child needs are found without it, in a third of the time.
-    start = f"import sys; sys.path.append({str(_ROOT)!r}); from {become.__name__} import become; become(sys.argv[1])"
+    start = f"import sys; sys.path.append({str(_ROOT)!r}); from {limits.__name__} import become; become(sys.argv[1])"
     process = subprocess.Popen(
         [*isolated_python(), "-S", "-c", start, order],
         stdin=subprocess.DEVNULL,

@@ -20,7 +20,9 @@ from grader.ptx.isa.rounding import (
     QUIET_64,
     bf16_to_float32,
     canonical_nan,
+    eight_bits_to_float16,
     float64_to_bf16,
+    float64_to_eight_bits,
     float64_to_float16,
     float64_to_float32,
     flush,
@@ -34,6 +36,7 @@ Compute = Callable[[Array], Array]
 
 INTEGERS = ("u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64")
 FLOATS = ("f16", "bf16", "f32", "f64")
+EIGHT_BIT_PAIRS = ("e4m3x2", "e5m2x2")
 TO_INTEGER: dict[str, Compute] = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}
 SIGNIFICANT_BITS = {"f16": 11, "bf16": 8, "f32": 24, "f64": 53}
 
@@ -208,10 +211,8 @@ def convert(m: Modifiers) -> Semantics:
     target = m.type()
     if target in ("f16x2", "bf16x2") and source == "f32":
         return pack_two(m, source, target)
-    if target in ("e4m3x2", "e5m2x2") and source == "f32":
-        from grader.ptx.isa.small_floats import from_floats
-
-        return from_floats(m, source, target)
+    if target in EIGHT_BIT_PAIRS and source == "f32":
+        return eight_bits_from_floats(m, source, target)
     if target not in (*INTEGERS, *FLOATS):
         raise m.fail("unknown target type")
     if source in INTEGERS:
@@ -433,6 +434,60 @@ def set_value(m: Modifiers) -> Semantics:
     return make(f"{name} {name} pred" if combination else f"{name} {name}", result, compute)
 
 
+# -- pairs of 8-bit numbers, which devices have from 8.9 on: patterns of 16 bits, whose lower byte is the first element
+
+
+def _begin_eight_bits(m: Modifiers) -> Callable[[Array], Array]:
+    """Take the rounding; return what `.relu` does."""
+    m.one_of(("rn",))
+    if m.flag("relu"):
+        return lambda value: np.where(np.isnan(value), value, np.maximum(value, 0.0) + 0.0)
+    return lambda value: value
+
+
+def eight_bits_from_floats(m: Modifiers, source: str, target: str) -> Semantics:
+    """cvt.rn.satfinite.{e4m3x2,e5m2x2}.f32 d, a, b: a to the upper byte, b to the lower."""
+    positive = _begin_eight_bits(m)
+    m.one_of(("satfinite",))
+    m.end()
+
+    def one(a: Array) -> Array:
+        return float64_to_eight_bits(target, positive(a.astype(np.float64)))
+
+    return make(f"{source} {source}", target, lambda a, b: one(a) << np.uint16(8) | one(b))
+
+
+def eight_bits_from_halves(m: Modifiers) -> Semantics:
+    """cvt.rn.satfinite.{e4m3x2,e5m2x2}.f16x2 d, a."""
+    source = m.type()
+    target = m.type(EIGHT_BIT_PAIRS)
+    positive = _begin_eight_bits(m)
+    m.one_of(("satfinite",))
+    m.end()
+
+    def one(bits: Array) -> Array:
+        return float64_to_eight_bits(target, positive(bits.astype(np.uint16).view(np.float16).astype(np.float64)))
+
+    return make(source, target, lambda a: one(a >> np.uint32(16)) << np.uint16(8) | one(a & np.uint32(0xFFFF)))
+
+
+def eight_bits_to_halves(m: Modifiers) -> Semantics:
+    """cvt.rn.f16x2.{e4m3x2,e5m2x2} d, a."""
+    source = m.type()
+    target = m.type(("f16x2",))
+    relu = m.flag("relu")
+    m.one_of(("rn",))
+    m.end()
+    values = eight_bits_to_float16(source)
+    if relu:
+        values = np.where((values > 0x7FFF) & (values <= 0xFC00), np.uint16(0), values)
+
+    def compute(a: Array) -> Array:
+        return values[a >> np.uint16(8)].astype(np.uint32) << np.uint32(16) | values[a & np.uint16(0xFF)]
+
+    return make(source, target, compute)
+
+
 TABLE: Table = {}
 register(TABLE, "cvt", (*INTEGERS, *FLOATS), convert)
 register(TABLE, "add sub mul fma", HALVES, arithmetic)
@@ -441,3 +496,5 @@ register(TABLE, "abs neg", HALVES, sign_operation)
 register(TABLE, "ex2 tanh", HALVES, approximate)
 register(TABLE, "setp", HALVES, set_predicate)
 register(TABLE, "set", HALVES, set_value)
+register(TABLE, "cvt", ("f16x2",), eight_bits_from_halves)
+register(TABLE, "cvt", EIGHT_BIT_PAIRS, eight_bits_to_halves)

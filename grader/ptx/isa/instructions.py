@@ -284,7 +284,7 @@ def plain(compute: Callable[..., Lanes], arity: int) -> Factory:
     return factory
 
 
-FAMILIES = ("integer", "logic", "floating", "convert", "small_floats")
+FAMILIES = ("integer", "logic", "floating", "convert")
 """Modules of this package with a `TABLE` of (opcode, type) → factory each; no key may occur in two."""
 
 

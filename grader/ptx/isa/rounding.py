@@ -10,6 +10,7 @@ Directions are PTX's: rn nearest even, rz toward zero, rm toward -inf, rp toward
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -368,3 +369,38 @@ def round_fraction(exact: Fraction, rounding: str) -> float:
     else:
         result = float(value)
     return -result if exact < 0 else result
+
+
+# -- 8-bit numbers, e4m3 and e5m2: what is too large becomes the largest number, what is no number 0x7F ---------------
+
+_MANTISSA = {"e4m3x2": 3, "e5m2x2": 2}
+_LARGEST = {"e4m3x2": 0x7E, "e5m2x2": 0x7B}
+_NONE = np.uint16(0x7F)
+
+
+def float64_to_eight_bits(name: str, value: Array) -> Array:
+    """Float64 → bit patterns of one number each, uint16, rounded to nearest even."""
+    mantissa = _MANTISSA[name]
+    bias = (1 << (6 - mantissa)) - 1
+    size = np.abs(value)
+    _fraction, exponent = np.frexp(np.where(np.isfinite(size), size, 0.0))
+    exponent = np.maximum(np.where(size > 0, exponent - 1, -bias), 1 - bias)
+    units = np.rint(np.ldexp(np.minimum(size, 1e6), mantissa - exponent))
+    bits = ((exponent + bias - 1) << mantissa) + np.where(np.isnan(units), 0, units).astype(np.int64)
+    bits = np.where(bits > _LARGEST[name], _LARGEST[name], bits) | np.signbit(value).astype(np.int64) << 7
+    return np.where(np.isnan(value), _NONE, bits.astype(np.uint16))
+
+
+@cache
+def eight_bits_to_float16(name: str) -> Array:
+    """The f16 bit pattern of each of the 256 numbers."""
+    mantissa = _MANTISSA[name]
+    bias = (1 << (6 - mantissa)) - 1
+    size = np.arange(256) & 0x7F
+    exponent = size >> mantissa
+    significand = np.where(exponent > 0, size & (1 << mantissa) - 1 | 1 << mantissa, size)
+    value = np.ldexp(significand.astype(np.float64), np.maximum(exponent, 1) - bias - mantissa)
+    if name == "e5m2x2":
+        value = np.where(size >= 0x7C, np.inf, value)
+    signed: Array = np.where(np.arange(256) > 0x7F, -value, value).astype(np.float16).view(np.uint16)
+    return np.where(size > (0x7C if name == "e5m2x2" else 0x7E), NAN_16, signed)
