@@ -87,12 +87,7 @@ def zipped(files: Sequence[File]) -> bytes:
 
 
 def write_folder(folder: Path, files: Sequence[File]) -> None:
-    """Write the files below `folder`.
-
-    Raises
-    ------
-    OSError : one cannot be written.
-    """
+    """Write the files below `folder`.  Raises OSError: one cannot be written."""
     for file in files:
         target = folder / file.name
         write_atomically(target, file.data)

@@ -40,9 +40,7 @@ class DriverError(Exception):
 def call(name: str, *arguments: Any) -> Any:
     """Call a function of the driver API; its results without the status: none, one, or a tuple.
 
-    Raises
-    ------
-    DriverError : it failed.
+    Raises DriverError: it failed.
     """
     answer = function(name)(*arguments)
     status = answer[0]
@@ -67,9 +65,7 @@ def function(name: str) -> Any:
 def attribute(device: Any, name: str) -> int:
     """A device attribute by the end of its name in CUdevice_attribute.
 
-    Raises
-    ------
-    DriverError : the driver does not know it.
+    Raises DriverError: the driver does not know it.
     """
     from cuda.bindings import driver
 

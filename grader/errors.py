@@ -44,11 +44,9 @@ class UsageError(GraderError):
 class FileError(UsageError):
     """A file that people write for the grader (a lab's, `submission.yaml`, a course's rules) is wrong, and where.
 
-    Parameters
-    ----------
-    message : what is wrong and what is allowed, one line.
-    path : the file at fault.
-    line : 1-based line in that file, when known.
+    message: what is wrong and what is allowed, one line.
+    path: the file at fault.
+    line: 1-based line in that file, when known.
     """
 
     def __init__(self, message: Message | str, path: Path | str, line: int | None = None) -> None:

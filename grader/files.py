@@ -41,9 +41,7 @@ class TooLarge(OSError):
 def kind_of(path: Path) -> Literal["file", "folder", "other", ""]:
     """What lies at `path`, links followed; "" where there is nothing.
 
-    Raises
-    ------
-    OSError : that cannot be found out, e.g. for want of permission.
+    Raises OSError: that cannot be found out, e.g. for want of permission.
     """
     try:
         mode = path.stat().st_mode
@@ -58,12 +56,7 @@ def kind_of(path: Path) -> Literal["file", "folder", "other", ""]:
 
 
 def real(path: Path) -> Path:
-    """`path` without links and `..`.
-
-    Raises
-    ------
-    OSError : a link leads to itself; no file can be called so.
-    """
+    """`path` without links and `..`.  Raises OSError: a link leads to itself; no file can be called so."""
     try:
         return path.resolve()
     except RuntimeError as error:
@@ -75,11 +68,9 @@ def real(path: Path) -> Path:
 def read_plain(path: Path, limit: int) -> bytes:
     """The content of the plain file at `path`.  It never waits: a FIFO is not opened for long enough to block.
 
-    Raises
-    ------
-    NotPlain : no plain file.
-    TooLarge : more than `limit` bytes; no more than these are read.
-    OSError : it cannot be read.
+    Raises NotPlain: no plain file.
+    Raises TooLarge: more than `limit` bytes; no more than these are read.
+    Raises OSError: it cannot be read.
     """
     try:
         descriptor = os.open(path, _READING)
@@ -107,9 +98,7 @@ def read_plain(path: Path, limit: int) -> bytes:
 def read_kept(path: Path) -> bytes:
     """What an earlier run wrote to `path`; others may have put there what is no file, or has no end.
 
-    Raises
-    ------
-    OSError : as `read_plain`.
+    Raises OSError: as `read_plain`.
     """
     return read_plain(path, KEPT_BYTES)
 
@@ -119,9 +108,7 @@ def write_atomically(path: Path, data: bytes) -> None:
 
     It is on the disk before it has its name: what is there after a power failure is whole, too.
 
-    Raises
-    ------
-    OSError : the folder cannot be made or written to; names `path`, nothing is left behind.
+    Raises OSError: the folder cannot be made or written to; names `path`, nothing is left behind.
     """
     try:
         _write(path, data)

@@ -403,9 +403,7 @@ def encode(result: Result) -> bytes:
 def decode(data: bytes, path: Path | str = "result.json") -> Result:
     """The result in `data`.
 
-    Raises
-    ------
-    UsageError : not JSON, or not of this schema; names `path` and the offending place.
+    Raises UsageError: not JSON, or not of this schema; names `path` and the offending place.
     """
     try:
         return msgspec.json.decode(data, type=Result)

@@ -294,10 +294,8 @@ def similar(
 ) -> Similar:
     """Compare submissions with one another, and with those of an archive.
 
-    Parameters
-    ----------
-    sources : texts by student.  starters : texts that everybody was given: the starter.
-    archive : texts of other years by name; they are not compared among themselves.
+    sources: texts by student.  starters: texts that everybody was given: the starter.
+    archive: texts of other years by name; they are not compared among themselves.
     """
     prints = {name: fingerprint(text) for name, text in sources.items()}
     older = {name: fingerprint(text) for name, text in (archive or {}).items()}

@@ -146,9 +146,7 @@ class YamlFile:
     def decode(self, kind: type[T], keys: KeyPath = (), data: object = None) -> T:
         """The data (or `data`, the part of it at `keys`) as a msgspec struct of type `kind`.
 
-        Raises
-        ------
-        FileError : a key is unknown or missing, a value has the wrong type; names line, key and what is allowed.
+        Raises FileError: a key is unknown or missing, a value has the wrong type; names line, key and what is allowed.
         """
         value = self.data if data is None else data
         try:
@@ -247,10 +245,8 @@ def utf8(raw: bytes) -> str:
 def read(path: Path, decode: Callable[[bytes], str] = utf8) -> YamlFile:
     """The YAML file at `path`; `decode` makes text of its bytes, where no mark says that they are UTF-16 or UTF-32.
 
-    Raises
-    ------
-    FileError : unreadable, not a plain file, no text, not YAML, more than one document, too large or too deep, an
-      alias or anchor, a key that is twice there or is no text, a tag.  The error names the line.
+    Raises FileError: unreadable, not a plain file, no text, not YAML, more than one document, too large or too deep, an
+    alias or anchor, a key that is twice there or is no text, a tag.  The error names the line.
     """
     import yaml
 

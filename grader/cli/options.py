@@ -64,9 +64,7 @@ def blamed_on_us(folder: Path) -> Iterator[None]:
 
     folder: where the traceback is written.
 
-    Raises
-    ------
-    InternalError : in place of such a failure.
+    Raises InternalError: in place of such a failure.
     """
     try:
         yield

@@ -152,9 +152,7 @@ def compiler_options(words: list[str]) -> tuple[list[Path], list[tuple[str, str]
 
     What optimises, warns, links or chooses an architecture changes nothing here.
 
-    Raises
-    ------
-    UsageError : a macro with parameters, or what is no macro's name.
+    Raises UsageError: a macro with parameters, or what is no macro's name.
     """
     folders: list[Path] = []
     defined: dict[str, str] = {}
@@ -188,9 +186,7 @@ def _define(defined: dict[str, str], text: str, *, is_undone: bool) -> None:
 def limits_of(text: str | None) -> RunLimits:
     """What a run may take, by what `--limit` says: memory as this machine has it.
 
-    Raises
-    ------
-    UsageError : it is neither a number nor "none".
+    Raises UsageError: it is neither a number nor "none".
     """
     from grader.processes.limits import available_bytes
     from grader.programs.records import NO_LIMIT, RunLimits

@@ -97,11 +97,9 @@ class Full(Exception):
 class Jobs:
     """The queue.  A context manager: leaving it ends the processes and removes what was handed in.
 
-    Parameters
-    ----------
-    folder : where files and reports are kept.
-    at_once : gradings at the same time.
-    most_waiting : files that may wait.
+    folder: where files and reports are kept.
+    at_once: gradings at the same time.
+    most_waiting: files that may wait.
     """
 
     def __init__(
@@ -129,10 +127,8 @@ class Jobs:
     def hand_in(self, name: str, content: bytes, lab: str, language: str) -> Job:
         """Queue a file under a name that says what it is.
 
-        Raises
-        ------
-        Full : too many wait.
-        OSError : it cannot be written.
+        Raises Full: too many wait.
+        Raises OSError: it cannot be written.
         """
         with self._lock:
             if sum(not job.now.is_over for job in self._jobs.values()) >= self._most_waiting:
@@ -168,12 +164,7 @@ class Jobs:
                 shutil.rmtree(job.folder, ignore_errors=True)
 
     def lab(self, name: str) -> Lab:
-        """A lab that is served, read once.
-
-        Raises
-        ------
-        UsageError : it is wrong, or there is none of the name.
-        """
+        """A lab that is served, read once.  Raises UsageError: it is wrong, or there is none of the name."""
         if name not in self._labs:
             self._labs[name] = labs.find(name, [Path(folder) for folder in self._labs_folders])
         return self._labs[name]

@@ -55,10 +55,8 @@ class Cause:
 def cause_of(message: str, line: int, is_first: bool, text: str, undefined: Iterable[str]) -> Cause | None:
     """The cause of an error, None where nothing is known.
 
-    Parameters
-    ----------
-    is_first : whether the error is at the line's first word.  text : of the file.
-    undefined : names of the file that the compiler does not know.
+    is_first: whether the error is at the line's first word.  text: of the file.
+    undefined: names of the file that the compiler does not know.
     """
     hint = _meant(message)
     if hint is not None:

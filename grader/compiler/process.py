@@ -133,9 +133,7 @@ class CompilerProcess:
     def nvrtc_version(self) -> str:
         """NVRTC's version, "13.5".
 
-        Raises
-        ------
-        InternalError : NVRTC cannot be loaded.
+        Raises InternalError: NVRTC cannot be loaded.
         """
         # Asked while another thread waits for its answer, the process would seem to say what nobody asked for.
         if not self._version:
@@ -153,18 +151,14 @@ class CompilerProcess:
     ) -> CompileResult:
         """Compile the first of `sources`; the others are headers that it may include by their names.
 
-        Parameters
-        ----------
-        sources : text by file name.
-        names : C++ expressions naming the kernels wanted: "kernel", "tiled<16>", "lab::kernel".
-        architecture : "compute_75" for PTX, "sm_90" for CUBIN and PTX.
-        options : of NVRTC's, besides those that every source is compiled with.
+        sources: text by file name.
+        names: C++ expressions naming the kernels wanted: "kernel", "tiled<16>", "lab::kernel".
+        architecture: "compute_75" for PTX, "sm_90" for CUBIN and PTX.
+        options: of NVRTC's, besides those that every source is compiled with.
 
         Nothing that a source does raises: see `CompileResult.reason`.
 
-        Raises
-        ------
-        InternalError : NVRTC cannot be loaded, or does not know `architecture`.
+        Raises InternalError: NVRTC cannot be loaded, or does not know `architecture`.
         """
         # Whole files and what is asked of them later are compiled by threads of their own.
         with self._lock:

@@ -142,9 +142,7 @@ class KeptCompiler:
     def nvrtc_version(self) -> str:
         """NVRTC's version, "13.5".
 
-        Raises
-        ------
-        InternalError : NVRTC cannot be loaded.
+        Raises InternalError: NVRTC cannot be loaded.
         """
         return self._process.nvrtc_version()
 
@@ -153,9 +151,7 @@ class KeptCompiler:
     ) -> CompileResult:
         """As `CompilerProcess.compile`.
 
-        Raises
-        ------
-        InternalError : NVRTC cannot be loaded, or does not know `architecture`.
+        Raises InternalError: NVRTC cannot be loaded, or does not know `architecture`.
         """
         place = self._folder / f"{self._key(sources, [*names, *options], architecture)}.msgpack"
         with contextlib.suppress(OSError, msgspec.MsgspecError):

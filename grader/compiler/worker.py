@@ -98,9 +98,7 @@ class GaveUp(RuntimeError):
 def version() -> tuple[int, int]:
     """NVRTC's version; loads the library.
 
-    Raises
-    ------
-    Exception : whatever the bindings raise when the library is missing or broken.
+    Raises Exception: whatever the bindings raise when the library is missing or broken.
     """
     from cuda.bindings import nvrtc
 
@@ -131,9 +129,7 @@ def brings_headers() -> bool:
 def install_headers(folder: str) -> None:
     """Unpack the headers that come inside NVRTC into `folder`.
 
-    Raises
-    ------
-    RuntimeError : NVRTC could not; in its own words.
+    Raises RuntimeError: NVRTC could not; in its own words.
     """
     # Past the bindings: those of an earlier version lack the function that the library has.
     words = ctypes.c_char_p()

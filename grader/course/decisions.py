@@ -63,9 +63,7 @@ class Overrides:
     def validate(self, lab: Lab) -> None:
         """See that decisions for `lab` speak of its checks, and give no more points than these have.
 
-        Raises
-        ------
-        FileError : one does not; names file, line and key.
+        Raises FileError: one does not; names file, line and key.
         """
         points = {f"{v.name}.{check.check}": check.points for v in lab.variants for check in v.checks}
         most = round(sum(points.values()), 2)
@@ -103,9 +101,7 @@ def _too_many(got: float, most: float) -> Message:
 def read_overrides(path: Path, seen: dict[str, dict[str, str]]) -> Overrides:
     """The decisions in `path`; seen: what earlier runs saw them replace.
 
-    Raises
-    ------
-    FileError : it cannot be read or is wrong; names file, line and key.
+    Raises FileError: it cannot be read or is wrong; names file, line and key.
     """
     file = yaml_file.read(path)
     document = {} if file.data is None else file.data
@@ -178,9 +174,7 @@ def read_ledger(out: Path) -> Ledger:
 def _write(rules: Rules, overrides: Overrides, out: Path, lab: str) -> None:
     """Keep in `out` what was applied to `lab` there; what holds for other labs, perhaps by other files, stays.
 
-    Raises
-    ------
-    OSError : it cannot be written.
+    Raises OSError: it cannot be written.
     """
     # Read only now: another lab may have been graded meanwhile.
     old = read_ledger(out)
@@ -233,9 +227,7 @@ class Decider:
     def for_people(self, people: Sequence[Person]) -> Decider:
         """The same with everybody by their id, whatever the files call them: that, or what else is known of them.
 
-        Raises
-        ------
-        FileError : a file speaks of one person by two names.
+        Raises FileError: a file speaks of one person by two names.
         """
         ids, matching = {person.id for person in people}, Matching(people)
 
@@ -355,12 +347,7 @@ class Decider:
 def _by_id(
     by_name: Mapping[str, _Decided], name_of: Callable[[str], str], path: Path | None, place: tuple[str, ...]
 ) -> dict[str, _Decided]:
-    """What was decided, by students' ids.
-
-    Raises
-    ------
-    FileError : two names are one student's.
-    """
+    """What was decided, by students' ids.  Raises FileError: two names are one student's."""
     names: dict[str, str] = {}
     for name in by_name:
         first = names.setdefault(name_of(name), name)
@@ -373,9 +360,7 @@ def _by_id(
 def find_decider(folders: Sequence[Path], out: Path) -> Decider:
     """What was decided for works in `folders` whose outputs are in `out`: by `group.yaml` and `overrides.yaml` there.
 
-    Raises
-    ------
-    UsageError : one of them is wrong, or lies in two places.
+    Raises UsageError: one of them is wrong, or lies in two places.
     """
     ledger = dict(read_ledger(out).seen)
     rules, overrides = _find(GROUP_NAME, folders, out), _find(OVERRIDES_NAME, folders, out)
@@ -396,9 +381,7 @@ def _find(name: str, folders: Sequence[Path], out: Path) -> Path | None:
 def find_decider_again(out: Path, lab: str) -> Decider:
     """What is decided now by the files by which it was decided when the outputs for `lab` in `out` were made.
 
-    Raises
-    ------
-    UsageError : one of them is wrong, is not there any more, or lies in two places.
+    Raises UsageError: one of them is wrong, is not there any more, or lies in two places.
     """
     kept = read_ledger(out).of(lab)
     folders = set()
@@ -418,9 +401,7 @@ def find_decider_again(out: Path, lab: str) -> Decider:
 def see_that_decisions_are_known(decider: Decider, results: Iterable[Result], out: Path) -> None:
     """That what was decided for `results`, which lie in `out`, stands in a file that `decider` has read.
 
-    Raises
-    ------
-    UsageError : it does not: the folder has lost what tells where these files are.
+    Raises UsageError: it does not: the folder has lost what tells where these files are.
     """
     for result in results:
         decided = result.decisions or Decisions()
@@ -434,12 +415,7 @@ def see_that_decisions_are_known(decider: Decider, results: Iterable[Result], ou
 
 
 def write_ledger(decider: Decider, out: Path, lab: str) -> None:
-    """Keep in `out` what was applied to `lab` there.
-
-    Raises
-    ------
-    OSError : it cannot be written.
-    """
+    """Keep in `out` what was applied to `lab` there.  Raises OSError: it cannot be written."""
     _write(decider.rules, decider.overrides, out, lab)
 
 

@@ -59,9 +59,7 @@ def attempts(entries: Sequence[Found], whole: str) -> tuple[list[Attempt], list[
 
     whole: what the student is called whose work the whole of it is, where sources lie in it and no folders.
 
-    Raises
-    ------
-    UsageError : the export's metadata cannot be understood.
+    Raises UsageError: the export's metadata cannot be understood.
     """
     entries = _without_common_folder(entries)
     metadata = next((f for f in entries if isinstance(f, File) and f.parts == (METADATA_NAME,)), None)
@@ -260,9 +258,7 @@ class Unpacked(Record, frozen=True):
 def unpack(archive: Path, below: Path) -> tuple[Path, Unpacked]:
     """An export, unpacked to a folder `below`; what was unpacked of the same archive before is used again.
 
-    Raises
-    ------
-    UsageError : the archive cannot be read, or nothing can be written.
+    Raises UsageError: the archive cannot be read, or nothing can be written.
     """
     folder = below / (archive.name.split(".")[0] or "archive")
     try:

@@ -90,9 +90,7 @@ def parse_time(text: str) -> datetime:
 
     Without a zone where none is written.  A day alone means its end.
 
-    Raises
-    ------
-    UsageError : it is none of these.
+    Raises UsageError: it is none of these.
     """
     text = " ".join(text.replace("\u202f", " ").replace("\u00a0", " ").split())
     ruby = _RUBY.fullmatch(text)
@@ -182,9 +180,7 @@ _PATRONYMIC = re.compile(r"\w{2,}(?:ич|[вшч]на)|оглы|кызы")
 def read_roster(path: Path) -> list[Person]:
     """The students in a roster, in its order.
 
-    Raises
-    ------
-    UsageError : it cannot be read, has no column that tells who a student is, or a line of it is wrong.
+    Raises UsageError: it cannot be read, has no column that tells who a student is, or a line of it is wrong.
     """
     suffix = path.suffix.lower()
     try:

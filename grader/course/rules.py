@@ -117,9 +117,7 @@ def penalty_pct(days: int, penalty: Penalty) -> float:
 def read_rules(path: Path) -> Rules:
     """The rules in `path`.
 
-    Raises
-    ------
-    FileError : it cannot be read, or says something that is not known; names file, line and key.
+    Raises FileError: it cannot be read, or says something that is not known; names file, line and key.
     """
     file = yaml_file.read(path)
     document = file.decode(_Document, data={} if file.data is None else file.data)
@@ -166,9 +164,7 @@ SHORTEST = 16
 def secret() -> str:
     """The secret of the course, "" where none is set.
 
-    Raises
-    ------
-    UsageError : its file cannot be read, or it is too short.
+    Raises UsageError: its file cannot be read, or it is too short.
     """
     value, path = os.environ.get(SECRET, ""), os.environ.get(SECRET_FILE, "")
     if path:
@@ -187,10 +183,8 @@ def secret() -> str:
 def signature(data: bytes) -> str:
     """What only this user can make of `data`, or whoever knows the course's secret where one is set.
 
-    Raises
-    ------
-    OSError : there is no secret, and the user's key can be neither read nor made.
-    UsageError : see `secret`.
+    Raises OSError: there is no secret, and the user's key can be neither read nor made.
+    Raises UsageError: see `secret`.
     """
     course_secret = secret()
     key = hashlib.sha256(course_secret.encode()).digest() if course_secret else _own_key(user_cache() / "key")

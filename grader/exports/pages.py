@@ -281,12 +281,7 @@ def course_page(tables: Sequence[Table], language: str) -> bytes:
 
 
 def sheet(table: Table, language: str) -> bytes:
-    """The marks as a PDF to be signed.
-
-    Raises
-    ------
-    PdfUnavailable : this machine lacks what a PDF needs.
-    """
+    """The marks as a PDF to be signed.  Raises PdfUnavailable: this machine lacks what a PDF needs."""
     from grader.report.pdf import render
 
     return render(sheet_html(table, language))

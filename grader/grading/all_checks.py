@@ -56,9 +56,7 @@ class Setting:
 def measured(lab: Lab, file: Path) -> Measured:
     """What every check says of a solution, with thresholds that no solution exceeds.
 
-    Raises
-    ------
-    UsageError : the lab is wrong, or nothing can be read of the file.
+    Raises UsageError: the lab is wrong, or nothing can be read of the file.
     """
     permissive: dict[str, Settings] = {
         "coalescing": CoalescingSettings(max_ratio=1e9),

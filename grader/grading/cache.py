@@ -54,13 +54,8 @@ _LAB_SUFFIXES = (".py", ".cu", ".cuh", ".h", ".yaml")
 class Identity:
     """The hashes of one run's results.
 
-    Parameters
-    ----------
-    lab : the lab that is graded, with the names of all labs in `known_labs`.
-
-    Raises
-    ------
-    UsageError : the secret of the course cannot be read.
+    lab: the lab that is graded, with the names of all labs in `known_labs`.
+    Raises UsageError: the secret of the course cannot be read.
     """
 
     def __init__(self, lab: Lab, options: GradeOptions, known_labs: Collection[str]) -> None:
@@ -279,9 +274,7 @@ class ResultCache:
 
         present: adds to a result, as it was graded, what a roster and the teacher say.
 
-        Raises
-        ------
-        OSError : it has to be written in another language, and cannot be.
+        Raises OSError: it has to be written in another language, and cannot be.
         """
         student = task.student
         folder = self._outputs.folder(student)

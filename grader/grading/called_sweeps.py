@@ -65,10 +65,8 @@ def sweep_called(
     called : how the student's is run; None where it was not.
     digest : all of the submission's text, by name.
 
-    Raises
-    ------
-    FileError : the oracle cannot say what has to come out, or the lab's own files are wrong.
-    InternalError : no program can be run here.
+    Raises FileError: the oracle cannot say what has to come out, or the lab's own files are wrong.
+    Raises InternalError: no program can be run here.
     """
     reason = _unswept(called, by_variant)
     left_out = {} if reason is None else dict.fromkeys(by_variant, reason)
@@ -173,10 +171,8 @@ def _timed_sweeps(
 ) -> list[SweepRecord]:
     """All sweeps on the GPU; kept, and found again for the same work on the same device.
 
-    Raises
-    ------
-    Untimed : there are no times, or none that are the device's.
-    Busy : somebody else had the device all the time.
+    Raises Untimed: there are no times, or none that are the device's.
+    Raises Busy: somebody else had the device all the time.
     """
     lab, card = runs.lab, gpu.card
     assert card is not None

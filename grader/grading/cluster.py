@@ -70,10 +70,8 @@ def pack_lab(lab: Lab) -> tuple[dict[bytes, bytes], bytes]:
 def pack(task: GradeTask, lab: Lab, packed_lab: tuple[dict[bytes, bytes], bytes]) -> bytes:
     """A grading to be sent.
 
-    Raises
-    ------
-    UsageError : the submission's layout is wrong.
-    OSError : a file of it cannot be read.
+    Raises UsageError: the submission's layout is wrong.
+    Raises OSError: a file of it cannot be read.
     """
     from grader.submission.folder import find_sources
 
@@ -238,12 +236,7 @@ class ExecutorPool:
         return [*self._running.values(), *self._waiting, *(task for task, _outcome in self._refused)]
 
     def events(self) -> Iterator[Answer[GradeTask, Outcome]]:
-        """What was graded since the last time.
-
-        Raises
-        ------
-        UsageError : the workers have gone, all of them and for good.
-        """
+        """What was graded since the last time.  Raises UsageError: the workers have gone, all of them and for good."""
         with contextlib.suppress(BlockingIOError):
             while os.read(self._news, 4096):
                 pass
@@ -315,12 +308,7 @@ def _outcome(future: Future[bytes]) -> Outcome:
 
 
 def cluster_pool(address: str, lab: Lab, with_gpu: bool, tell: Callable[[Message], None]) -> ExecutorPool:
-    """A pool on the Dask scheduler at `address`; see `DaskWorkers`.
-
-    Raises
-    ------
-    UsageError : see there.
-    """
+    """A pool on the Dask scheduler at `address`; see `DaskWorkers`.  Raises UsageError: see there."""
     workers = DaskWorkers(address, with_gpu, tell)
     return ExecutorPool(workers, lab, workers=workers)
 
@@ -342,9 +330,7 @@ class DaskWorkers(Executor):
     with_gpu: on those that have the resource `GPU`, one task for each unit of it.
     tell: is told of workers that are not used.
 
-    Raises
-    ------
-    UsageError : Dask is not installed, no scheduler answers there, or it has no workers that can grade this.
+    Raises UsageError: Dask is not installed, no scheduler answers there, or it has no workers that can grade this.
     """
 
     def __init__(self, address: str, with_gpu: bool, tell: Callable[[Message], None]) -> None:
@@ -378,9 +364,7 @@ class DaskWorkers(Executor):
 
         The future is cancelled when the scheduler goes, or the connection to it.
 
-        Raises
-        ------
-        UsageError : the scheduler has gone.
+        Raises UsageError: the scheduler has gone.
         """
         # Said only where there are others: who comes later is welcome too.
         only = frozenset(self._threads) if self._has_others else frozenset()
@@ -413,9 +397,7 @@ class DaskWorkers(Executor):
     def attend(self) -> None:
         """Look who is there, if it is time to.
 
-        Raises
-        ------
-        UsageError : the scheduler has gone, or there have been no workers for long.
+        Raises UsageError: the scheduler has gone, or there have been no workers for long.
         """
         now_s = time.monotonic()
         if now_s < self.next_look_s:

@@ -49,9 +49,7 @@ def staged(submitted: FoundSubmission, sources: Sequence[SourceText], lab: Lab, 
 
     What the student's files include goes with them.  A notebook's cells become files.
 
-    Raises
-    ------
-    UsageError : a header that the student's files include is no text; the files take too much work to read.
+    Raises UsageError: a header that the student's files include is no text; the files take too much work to read.
     """
     own = [source for source in sources if source.file not in lab.files]
     if not lab.files and not any(source.notebook for source in own):
@@ -94,9 +92,7 @@ def read_function(submitted: FoundSubmission, sources: Sequence[SourceText], lab
     """The submission in `sources`, with the function, or the program, that `lab` asks for as what its variants are
     bound to.
 
-    Raises
-    ------
-    UsageError : a local header is no text; the files take too much work to read.
+    Raises UsageError: a local header is no text; the files take too much work to read.
     """
     with lexical.limited(sources[0].path if sources else submitted.folder):
         read = read_files(sources, sources[0].root if sources else submitted.folder, decode)
@@ -143,9 +139,7 @@ def run_function(
     drawn_trials: the programs, and the lab with the seed that is drawn, with its oracle.
     stack: closes what runs the program, when nothing more is asked of it.
 
-    Raises
-    ------
-    FileError : the oracle cannot say what has to come out, or the lab's own files are wrong.
+    Raises FileError: the oracle cannot say what has to come out, or the lab's own files are wrong.
     """
     sources = submission.sources[: len(submission.sources) - submission.header_sources]
     by_variant = {
@@ -226,9 +220,7 @@ def runs_of(lab: Lab, oracle: Oracle, drawn_lab: Lab | None = None, drawn_oracle
 def reference_program(lab: Lab, variant: str) -> Program:
     """The lab's own function, or program, of a variant.
 
-    Raises
-    ------
-    FileError : its file does not define what the lab asks for.
+    Raises FileError: its file does not define what the lab asks for.
     """
     source = decode(next(v for v in lab.variants if v.name == variant).reference.file)
     entry = _entry([source], lab)
@@ -263,9 +255,7 @@ def _blame_lab(lab: Lab, submission: Submission, diagnostics: Sequence[Diagnosti
 
     Where that includes what was handed in, the mistake may be there all the same.
 
-    Raises
-    ------
-    FileError : such a source is at fault.
+    Raises FileError: such a source is at fault.
     """
     handed_in = {Path(source.file).name for source in submission.sources if source.file not in lab.files}
     for diagnostic in diagnostics:

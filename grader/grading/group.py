@@ -72,11 +72,9 @@ class Grading(Protocol):
 class Feeder:
     """The tasks of a group that are not graded yet.
 
-    Parameters
-    ----------
-    at_once : how many tasks are worked on at the same time.
-    gpus : what a task is timed on, () where that is not to be chosen.  A student's second task goes where the first
-      went.
+    at_once: how many tasks are worked on at the same time.
+    gpus: what a task is timed on, () where that is not to be chosen.  A student's second task goes where the first
+        went.
     """
 
     def __init__(self, grading: Grading, at_once: int, gpus: Sequence[str] = ()) -> None:
@@ -289,9 +287,7 @@ class Group:
     def _written(self, student: str, outcome: Graded) -> tuple[Result, Path]:
         """Write a result and put it into the tables; returns it as it is shown, and its folder.
 
-        Raises
-        ------
-        OSError : it cannot be written.
+        Raises OSError: it cannot be written.
         """
         shown = outcome.result
         if self._hides_answers:

@@ -36,9 +36,7 @@ RESULT_NAME = "result.json"
 def writable(out: Path) -> Iterator[None]:
     """Refuse a folder that cannot be written to before anything is graded; a refused order leaves none behind.
 
-    Raises
-    ------
-    UsageError : it cannot be made, or takes no files.
+    Raises UsageError: it cannot be made, or takes no files.
     """
     created = [folder for folder in (out, *out.parents) if not folder.exists()]
     _check_writable(out)
@@ -85,9 +83,7 @@ class Outputs:
 
         is_again: more is known of the result than when this run wrote it before; what it left beside it stays.
 
-        Raises
-        ------
-        OSError : it cannot be written.
+        Raises OSError: it cannot be written.
         """
         folder = self.folder(result.student.id)
         for stale in () if is_again else (HTML_NAME, PDF_NAME, LOG_NAME):
@@ -104,9 +100,7 @@ class Outputs:
     def write_answers(self, student: str, text: str) -> None:
         """Write what a student is not shown; "" for nothing, and then nothing of an earlier run is left.
 
-        Raises
-        ------
-        OSError : it cannot be written.
+        Raises OSError: it cannot be written.
         """
         file = self.answers_folder / f"{self._names[student]}.diff"
         if text:
@@ -259,9 +253,7 @@ class StoredRun:
 def find_stored(path: Path) -> list[StoredRun]:
     """What lies at `path`: a `result.json`, a student's folder, or the folder that a run wrote to.
 
-    Raises
-    ------
-    UsageError : nothing of the kind is there, or it cannot be read.
+    Raises UsageError: nothing of the kind is there, or it cannot be read.
     """
     try:
         runs = list(stored_groups(path)) if path.is_dir() else []
@@ -295,9 +287,7 @@ def linked(entry: Entry, outputs: Outputs) -> Entry:
 def _entry(file: Path, is_alone: bool) -> tuple[str, Entry]:
     """The lab and the entry of a result's file; one that cannot be read is told beside those that can.
 
-    Raises
-    ------
-    UsageError : it cannot be read, and `is_alone`.
+    Raises UsageError: it cannot be read, and `is_alone`.
     """
     try:
         result = _read(file)
@@ -317,10 +307,8 @@ def _run(out: Path, lab: str, placed: list[tuple[Path, Entry]], is_group: bool) 
 def stored_groups(folder: Path, skipped: Collection[str] = ()) -> Iterator[StoredRun]:
     """The groups that are listed in a folder of outputs, but those of the labs in `skipped`.
 
-    Raises
-    ------
-    UsageError : a list or a result cannot be understood.
-    OSError : it cannot be read.
+    Raises UsageError: a list or a result cannot be understood.
+    Raises OSError: it cannot be read.
     """
     for file in group_lists(folder, skipped):
         yield stored_group(file)

@@ -76,18 +76,13 @@ def grade(
 ) -> Result:
     """Grade the work at `path` (a student's folder or one `.cu` file).
 
-    Parameters
-    ----------
-    options : how; the lab is `lab`, with the sweeps and the times that are wanted of it.
-    command : the command line that repeats this grading, kept in the result.
-    listeners : told of it while it goes on.
-    warm : what earlier gradings of this student's files have left; None: all is done anew.
-    processes : that may be at work at once beside this one: compilers, and what follows launches for predictions.
-
-    Raises
-    ------
-    UsageError : no such file, no text, empty; settings or lab files that are wrong; a backend that is not there.
-    InternalError : the compiler cannot be run at all.
+    options: how; the lab is `lab`, with the sweeps and the times that are wanted of it.
+    command: the command line that repeats this grading, kept in the result.
+    listeners: told of it while it goes on.
+    warm: what earlier gradings of this student's files have left; None: all is done anew.
+    processes: that may be at work at once beside this one: compilers, and what follows launches for predictions.
+    Raises UsageError: no such file, no text, empty; settings or lab files that are wrong; a backend that is not there.
+    Raises InternalError: the compiler cannot be run at all.
     """
     backend, remeasure = options.backend, options.remeasure
     if backend not in BACKENDS:
@@ -357,9 +352,7 @@ def _result(lab: Lab, submission: Submission, by_variant: Mapping[str, Evidence]
 def _start_gpu(stack: ExitStack, backend: str) -> Gpu | None:
     """The GPU, on its way to being open; None where none is asked for or none can be there.
 
-    Raises
-    ------
-    UsageError : one was asked for by name.
+    Raises UsageError: one was asked for by name.
     """
     if not _may_use_gpu(backend):
         return None

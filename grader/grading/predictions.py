@@ -65,9 +65,7 @@ def device_for(asked: str, lab: Lab, at_hand: str | None) -> Processor | None:
 
     asked: a device, `AUTO` for the lab's, else the one at hand (as its driver calls it), else `DEFAULT`; or `OFF`.
 
-    Raises
-    ------
-    UsageError : there is no such device.
+    Raises UsageError: there is no such device.
     """
     own = lab.timing.predict if lab.timing is not None else ""
     if asked == AUTO:

@@ -32,12 +32,7 @@ Made = TypeVar("Made")
 
 
 class Reading:
-    """The work at `path`, read.
-
-    Raises
-    ------
-    UsageError : no such file, no text, empty; a `submission.yaml` that is wrong.
-    """
+    """The work at `path`, read.  Raises UsageError: no such file, no text, empty; a `submission.yaml` that is wrong."""
 
     def __init__(self, path: Path, lab: Lab, warm: Warm | None) -> None:
         from grader.submission.folder import find_sources, read_sources
@@ -63,9 +58,7 @@ class Reading:
     def changed(self, texts: Mapping[Path, SourceText]) -> Submission:
         """The submission with other texts for some of its files, its programs run anew.
 
-        Raises
-        ------
-        UsageError : the files take too much work to read.
+        Raises UsageError: the files take too much work to read.
         """
         sources = [texts.get(source.path, source) for source in self.sources]
         as_written = [replace(s, written=s.text) if s.path in texts else s for s in sources]

@@ -46,9 +46,7 @@ def retell(path: Path, language: str, pdf: bool, labs_folders: Sequence[Path], o
 
     only_stale: of a group's reports, those that already lie there as they would be written are left alone.
 
-    Raises
-    ------
-    UsageError : nothing is there, it cannot be read or written, or its lab is not known here.
+    Raises UsageError: nothing is there, it cannot be read or written, or its lab is not known here.
     """
     from grader.report import terminal
 
@@ -250,9 +248,7 @@ def _speedup(check: Check, settings: SpeedupSettings) -> _Again | None:
 def rescore(folder: Path, language: str, pdf: bool, labs_folders: Sequence[Path]) -> int:
     """Mark what lies in `folder` again and say whose marks change and why; returns the exit code.
 
-    Raises
-    ------
-    UsageError : no group lies there, or its lab changed in more than points and thresholds.
+    Raises UsageError: no group lies there, or its lab changed in more than points and thresholds.
     """
     try:
         runs = list(stored_groups(folder))

@@ -95,9 +95,7 @@ class SpecimenOutcome:
 def specimens(lab: Lab) -> list[Specimen]:
     """The lab's kernels with known verdicts, in order of its table; none where it has no such folder.
 
-    Raises
-    ------
-    FileError : the table names what does not exist, leaves a kernel out, or contradicts itself.
+    Raises FileError: the table names what does not exist, leaves a kernel out, or contradicts itself.
     """
     if lab.selftest is None:
         return []
@@ -161,10 +159,8 @@ def examine(
 ) -> list[SpecimenOutcome]:
     """Grade every specimen; outcomes in the order given.
 
-    Parameters
-    ----------
-    jobs : specimens at the same time, None for one per core.
-    done : told of each outcome as it comes.
+    jobs: specimens at the same time, None for one per core.
+    done: told of each outcome as it comes.
     """
     outcomes: list[SpecimenOutcome] = []
 
@@ -227,9 +223,7 @@ class Recorded:
 def without_verdict(lab: Lab) -> list[str]:
     """The kernels in the lab's folder that its table does not name, good ones first, then those that were not caught.
 
-    Raises
-    ------
-    FileError : the table cannot be read.
+    Raises FileError: the table cannot be read.
     """
     if lab.selftest is None:
         return []
@@ -351,10 +345,8 @@ def selftest(
 
     recording: kernels without a verdict get the one that they have now.
 
-    Raises
-    ------
-    UsageError : no such lab, it has no kernels to be tested with, or all of them are refused for one reason.
-    FileError : the files of the lab are wrong.
+    Raises UsageError: no such lab, it has no kernels to be tested with, or all of them are refused for one reason.
+    Raises FileError: the files of the lab are wrong.
     """
     from grader.report import terminal
 

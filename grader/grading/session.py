@@ -60,9 +60,7 @@ def grade_with_report(
 
     gathered, decider: what a roster knows of the student, and what the teacher decided: the mark is the group's.
 
-    Raises
-    ------
-    UsageError : the submission's layout is wrong, or an output cannot be written.
+    Raises UsageError: the submission's layout is wrong, or an output cannot be written.
     """
     out = terminal.console()
     language = task.options.language
@@ -158,9 +156,7 @@ def graded_result(path: Path, options: GradeOptions, warm: Warm | None = None) -
 
     warm: see `grader.grading.pipeline.grade`.
 
-    Raises
-    ------
-    UsageError : the lab or the submission's layout is wrong, or `path` is a group's folder.
+    Raises UsageError: the lab or the submission's layout is wrong, or `path` is a group's folder.
     """
     started = time.monotonic()
     task = task_of(path, options)
@@ -171,12 +167,7 @@ def graded_result(path: Path, options: GradeOptions, warm: Warm | None = None) -
 
 
 def task_of(path: Path, options: GradeOptions) -> GradeTask:
-    """What is to be done to grade the one submission at `path`.
-
-    Raises
-    ------
-    UsageError : see `graded_result`.
-    """
+    """What is to be done to grade the one submission at `path`.  Raises UsageError: see `graded_result`."""
     folders = [Path(folder) for folder in options.labs_folders]
     variants = labs.find(options.lab, folders).variants
     lab_ids = list(labs.folders(folders))
@@ -204,9 +195,7 @@ def _fault_of(path: Path, lab: str, known_labs: Sequence[str], variants: Sequenc
 def lab_of(path: Path, labs_folders: Sequence[str] = ()) -> str:
     """The lab that a path speaks of: `lab.cu`, a folder `lab`, a folder with one lab's file in it.
 
-    Raises
-    ------
-    UsageError : it speaks of none, or of several, or is not there.
+    Raises UsageError: it speaks of none, or of several, or is not there.
     """
     if not path.exists():
         raise UsageError(msg("session.no_such_path", path=str(path)))
@@ -225,9 +214,7 @@ def lab_of(path: Path, labs_folders: Sequence[str] = ()) -> str:
 def stored_result(path: Path) -> Result:
     """The one result that lies at `path`, a `result.json` or a folder, in the language in use.
 
-    Raises
-    ------
-    UsageError : there is none, or several.
+    Raises UsageError: there is none, or several.
     """
     results = [entry.result for run in find_stored(path) for entry in run.entries if entry.result is not None]
     if len(results) != 1:
@@ -259,10 +246,8 @@ class Order:
 def carry_out(order: Order) -> int:
     """Carry out an order; returns the exit code.
 
-    Raises
-    ------
-    UsageError : a path, the lab, or (of a single submission) the layout is wrong.
-    KeyboardInterrupt : Ctrl-C or a like signal; everything finished by then is on disk and shown.
+    Raises UsageError: a path, the lab, or (of a single submission) the layout is wrong.
+    Raises KeyboardInterrupt: Ctrl-C or a like signal; everything finished by then is on disk and shown.
     """
     options, started_s = order.options, time.time()
     is_group = not order.is_single and _looks_like_a_group(order.paths)

@@ -77,9 +77,8 @@ def find_works(
     variants: the lab's, after which one student's folders may be called.
     is_single: each path is one student's work, whatever folders it holds.
 
-    Raises
-    ------
-    UsageError : no such path, one that cannot be read, or a folder with nothing in it that could be a student's work.
+    Raises UsageError: no such path, one that cannot be read, or a folder with nothing in it that could be a student's
+    work.
     """
     try:
         by_path = [_find(path, lab_id, {lab_id, *known_labs}, out, variants, is_single) for path in paths]
@@ -344,9 +343,7 @@ def gather(
     variants: the lab's.  is_single: a folder is one student's work, whatever folders it holds.
     roster: with it, names come from there, and who handed in nothing is a work that is refused.
 
-    Raises
-    ------
-    UsageError : a path or an archive cannot be read; see `find_works`.
+    Raises UsageError: a path or an archive cannot be read; see `find_works`.
     """
     for path in paths:
         if path.name.lower().endswith(UNREAD) and kind_of(path) == "file":
@@ -378,9 +375,7 @@ def course_folders(
 ) -> list[Path]:
     """Where what holds for a whole group is looked for: in the group's folder, never in a student's own.
 
-    Raises
-    ------
-    UsageError : see `find_works`.
+    Raises UsageError: see `find_works`.
     """
     folders = []
     for path in paths:

@@ -146,9 +146,7 @@ class GpuSweeps:
     def run(self, left_out: Mapping[str, Message]) -> list[SweepRecord]:
         """All of the lab's sweeps as planned; `left_out`: variants that are not swept, and why.
 
-        Raises
-        ------
-        GpuFault : the device itself is not usable.
+        Raises GpuFault: the device itself is not usable.
         """
         self._bench.warm_up(sampling.WARM_UP_MS)
         return [self._sweep(sweep, left_out) for sweep in self._lab.sweeps]
@@ -384,10 +382,8 @@ def measure_time(
 ) -> list[SweepRecord]:
     """All of the lab's sweeps on the GPU; kept, and found again for the same programs on the same device.
 
-    Raises
-    ------
-    GpuFault : the device is not usable.
-    Busy : somebody else had it all the time.
+    Raises GpuFault: the device is not usable.
+    Raises Busy: somebody else had it all the time.
     """
     from grader.gpu.runs import pools
 

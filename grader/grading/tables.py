@@ -128,9 +128,7 @@ def export(
 
     lab_ids: of these labs only; (): of all that lie there.  A file of all labs is of all that lie there even so.
 
-    Raises
-    ------
-    UsageError : no group was graded there, a lab is not known, or a file cannot be written.
+    Raises UsageError: no group was graded there, a lab is not known, or a file cannot be written.
     """
     try:
         stored = list(stored_groups(folder))
@@ -228,9 +226,7 @@ def compare_stored(folder: Path, language: str, archives: Sequence[Path], labs_f
 
     archives: folders of other years: of outputs, or of submissions.
 
-    Raises
-    ------
-    UsageError : no group was graded there, or a folder cannot be read.
+    Raises UsageError: no group was graded there, or a folder cannot be read.
     """
     known_labs = list(labs.folders(labs_folders))
     for place in archives:
@@ -283,11 +279,9 @@ TABLES_EVERY_S = 5.0
 class Rows:
     """One row for each work, in the order of the table.
 
-    Parameters
-    ----------
-    works : those with a refusal are rows only.
-    decider : what the teacher decided.
-    rendered : who has a report by now; read whenever tables are written.
+    works: those with a refusal are rows only.
+    decider: what the teacher decided.
+    rendered: who has a report by now; read whenever tables are written.
     """
 
     def __init__(

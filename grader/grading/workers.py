@@ -109,9 +109,7 @@ def grade_here(
 
     warm, checked, swept, processes: see `pipeline.grade`.
 
-    Raises
-    ------
-    UsageError : the lab or the submission's layout is wrong, or a file of the submission cannot be read.
+    Raises UsageError: the lab or the submission's layout is wrong, or a file of the submission cannot be read.
     """
     from grader.grading import pipeline
     from grader.lab import labs

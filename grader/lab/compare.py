@@ -71,12 +71,10 @@ def compare(
 ) -> Difference:
     """Compare one output with the oracle's.
 
-    Parameters
-    ----------
-    got, expected : arrays of one shape and dtype.
-    tolerance : |got − expected| ≤ absolute + relative·|expected|; both 0 compares bits.
-    inputs : what the kernel was given, to tell where a wrong value comes from.
-    is_marked : `got` held the sentinel before; else nothing in it means that nobody wrote it.
+    got, expected: arrays of one shape and dtype.
+    tolerance: |got − expected| ≤ absolute + relative·|expected|; both 0 compares bits.
+    inputs: what the kernel was given, to tell where a wrong value comes from.
+    is_marked: `got` held the sentinel before; else nothing in it means that nobody wrote it.
     """
     expected = settled(got, expected, is_marked)
     if got.shape != expected.shape or got.dtype != expected.dtype:

@@ -31,9 +31,7 @@ PROJECTION = ("projected_tolerance", "projection", "rows")
 class Oracle:
     """Inputs and expected outputs by size and element types, each computed once.
 
-    Raises
-    ------
-    FileError : the oracle's file cannot be run, or what it gives does not fit the lab's parameters.
+    Raises FileError: the oracle's file cannot be run, or what it gives does not fit the lab's parameters.
     """
 
     def __init__(self, lab: Lab, test: CaseSettings | None = None) -> None:
@@ -318,10 +316,8 @@ def dependence(
     from `other`.  Exact for values that depend on every needed element whatever the rest is, as sums and moves do;
     an element that did not get its way at this input (in a maximum) counts as not needed.
 
-    Parameters
-    ----------
-    evaluate : the value of the output element for some inputs.
-    base, other : two sets of inputs of the same shapes and types, different wherever possible.
+    evaluate: the value of the output element for some inputs.
+    base, other: two sets of inputs of the same shapes and types, different wherever possible.
     """
     names = list(base)
     sizes = [base[name].size for name in names]

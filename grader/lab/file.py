@@ -45,9 +45,7 @@ def check_settings(
 
     keys: where the variant's checks stand.  cases: the sizes at which they are looked at.
 
-    Raises
-    ------
-    FileError : with the line of what is wrong, what was got and what is allowed.
+    Raises FileError: with the line of what is wrong, what was got and what is allowed.
     """
     for spec in specs:
         at = (*keys, spec.check)
@@ -237,9 +235,8 @@ class _Lab(parts.Part, frozen=True):
 def load(folder: Path) -> records.Lab:
     """The lab in `folder` (its id is the folder's name).
 
-    Raises
-    ------
-    FileError : anything wrong in lab.yaml or a file that it names; says file, line, key, what was got and allowed.
+    Raises FileError: anything wrong in lab.yaml or a file that it names; says file, line, key, what was got and
+    allowed.
     """
     file = read(folder / "lab.yaml")
     top = file.decode(_Lab)

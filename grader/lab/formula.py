@@ -68,12 +68,7 @@ _UNARY: Mapping[type[ast.unaryop], Callable[[Value], Value]] = {
 
 
 def names_of(text: str) -> set[str]:
-    """The variables of a formula.
-
-    Raises
-    ------
-    FormulaError : `text` is no formula.
-    """
+    """The variables of a formula.  Raises FormulaError: `text` is no formula."""
     tree = _parse(text)
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in called}
@@ -86,9 +81,7 @@ def evaluate(
 
     functions: those that it may call beside `FUNCTIONS`.
 
-    Raises
-    ------
-    FormulaError : `text` is no formula, names what `values` lacks, or has no finite value.
+    Raises FormulaError: `text` is no formula, names what `values` lacks, or has no finite value.
     """
     try:
         result = _value(_parse(text), values, functions)
@@ -100,12 +93,7 @@ def evaluate(
 
 
 def integer(text: str, values: Mapping[str, Value]) -> int:
-    """The value of a formula, fractions cut off.
-
-    Raises
-    ------
-    FormulaError : see `evaluate`.
-    """
+    """The value of a formula, fractions cut off.  Raises FormulaError: see `evaluate`."""
     return int(evaluate(text, values))
 
 

@@ -77,9 +77,7 @@ def function_of(
     harness: the lab's own file that calls it: then there may be several, kernels among them, and their parameters may
     be other ones.
 
-    Raises
-    ------
-    FileError : there is no signature, it does not parse, or its parameters are not the lab's.
+    Raises FileError: there is no signature, it does not parse, or its parameters are not the lab's.
     """
     if not any(signatures):
         raise file.error(msg("labs.missing_key", backend="signature"))
@@ -116,9 +114,7 @@ def function_of(
 def check_harness(path: Path, parameters: Sequence[Parameter]) -> None:
     """Refuse a harness that does not call, asks for what the lab has not, or for another type, or leaves something out.
 
-    Raises
-    ------
-    FileError : at the harness's line.
+    Raises FileError: at the harness's line.
     """
     text = path.read_text("utf-8", "replace")
     for name in ("grader_call_begins", "grader_call_ends"):
@@ -203,9 +199,8 @@ def placeholders(text: str, memory: str) -> dict[str, str]:
 
     memory: where the function's pointers lead, "device" or "host".
 
-    Raises
-    ------
-    UsageError : nothing can be made of the signature: it does not parse, or there is nothing to read, write or count.
+    Raises UsageError: nothing can be made of the signature: it does not parse, or there is nothing to read, write or
+    count.
     """
     signature = signature_of(text)
     refused = UsageError(msg("labs.new_signature", got=text, types=", ".join(DTYPES)))
@@ -366,10 +361,8 @@ def program_of(
 ) -> ProgramRule:
     """How the program is started.
 
-    Raises
-    ------
-    FileError : a place holder that nothing stands for, an array that the program is not handed or that nobody finds
-      afterwards, two arrays in one file, a signature that does not parse.
+    Raises FileError: a place holder that nothing stands for, an array that the program is not handed or that nobody
+    finds afterwards, two arrays in one file, a signature that does not parse.
     """
     by_name = {parameter.name: parameter for parameter in parameters}
     placed: list[tuple[KeyPath, str]] = [(("arguments", i), word) for i, word in enumerate(arguments)]

@@ -22,9 +22,7 @@ from grader.message import Message, msg
 def folders(extra_dirs: Sequence[Path] = ()) -> dict[str, Path]:
     """Every lab's folder by its id; a folder is a lab's when it has a lab.yaml.
 
-    Raises
-    ------
-    UsageError : one of `extra_dirs` is no folder.
+    Raises UsageError: one of `extra_dirs` is no folder.
     """
     for directory in extra_dirs:
         if not directory.is_dir():
@@ -39,10 +37,8 @@ def folders(extra_dirs: Sequence[Path] = ()) -> dict[str, Path]:
 def find(lab_id: str, extra_dirs: Sequence[Path] = ()) -> Lab:
     """The lab of that id.
 
-    Raises
-    ------
-    UsageError : there is none; names the available labs, near misses first.
-    FileError : its files are wrong.
+    Raises UsageError: there is none; names the available labs, near misses first.
+    Raises FileError: its files are wrong.
     """
     from grader.lab.file import load
     from grader.yaml_file import choose
@@ -59,12 +55,7 @@ def by_course(lab: Lab) -> tuple[float, str]:
 
 
 def all_labs(extra_dirs: Sequence[Path] = ()) -> list[Lab]:
-    """All labs, by id.
-
-    Raises
-    ------
-    FileError : the files of one are wrong.
-    """
+    """All labs, by id.  Raises FileError: the files of one are wrong."""
     from grader.lab.file import load
 
     return [load(folder) for _id, folder in sorted(folders(extra_dirs).items())]
@@ -84,10 +75,8 @@ def create(
 
     signature: of the function that is asked for, as C++ spells it, and where its pointers lead; "": kernels are.
 
-    Raises
-    ------
-    UsageError : the name is none for a lab, a lab of that name is there, the folder cannot be written, or no lab can be
-      made of the signature.
+    Raises UsageError: the name is none for a lab, a lab of that name is there, the folder cannot be written, or no lab
+    can be made of the signature.
     """
     folder = free_folder(name, into, labs_folders)
     texts = {"NAME": name, "TITLE": name.replace("-", " ").capitalize()}
@@ -116,12 +105,7 @@ def create(
 
 
 def free_folder(name: str, into: Path, labs_folders: Sequence[Path] = ()) -> Path:
-    """The folder of a new lab of that name.
-
-    Raises
-    ------
-    UsageError : the name is none for a lab, or taken.
-    """
+    """The folder of a new lab of that name.  Raises UsageError: the name is none for a lab, or taken."""
     if not NAME.fullmatch(name) or len(name) > LONGEST:
         raise UsageError(msg("labs.new_name", name=repr(name), limit=LONGEST))
     folder = into / name

@@ -122,12 +122,7 @@ class LaunchRule:
     shared_bytes: str = ""
 
     def block_at(self, sizes: Sizes) -> tuple[int, int, int]:
-        """The block at some sizes.
-
-        Raises
-        ------
-        FormulaError : a formula has no value there.
-        """
+        """The block at some sizes.  Raises FormulaError: a formula has no value there."""
         x, y, z = (formula.integer(n, sizes) if isinstance(n, str) else n for n in self.block)
         return x, y, z
 
@@ -269,9 +264,7 @@ class Tolerance:
     def at(self, sizes: Sizes, dtype: str) -> Tolerance:
         """The tolerance for outputs of that type at these sizes, as plain numbers.
 
-        Raises
-        ------
-        FormulaError : the formula has no value there.
+        Raises FormulaError: the formula has no value there.
         """
         if not self.growth:
             return self

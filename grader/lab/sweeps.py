@@ -59,16 +59,11 @@ def sweeps_of(
 ) -> tuple[Sweep, ...]:
     """The sweeps in `parts`, which stand under the file's key `sweeps`.
 
-    Parameters
-    ----------
-    variants, sizes : the lab's names of them.
-    cases : the lab's, whose observed sizes hold where a sweep names none.
-    is_timed : whether the lab says what is timed, which rates follow from.
-    interface : the lab's; of what makes its launches itself only sizes can be swept.
-
-    Raises
-    ------
-    FileError : a key, a name, a formula or a value is wrong; says where.
+    variants, sizes: the lab's names of them.
+    cases: the lab's, whose observed sizes hold where a sweep names none.
+    is_timed: whether the lab says what is timed, which rates follow from.
+    interface: the lab's; of what makes its launches itself only sizes can be swept.
+    Raises FileError: a key, a name, a formula or a value is wrong; says where.
     """
     return tuple(
         _Reader(file, name, variants, sizes, cases, is_timed, interface).read(part) for name, part in parts.items()

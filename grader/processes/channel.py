@@ -37,10 +37,8 @@ class DeadlinePassed(Exception):
 class Channel(Generic[Received]):
     """One end of a conversation.  It is not for several threads.
 
-    Parameters
-    ----------
-    connection : a connected stream socket, which belongs to the channel from now on.
-    decoder : of all that may come; made beforehand, since msgspec makes a type's decoder at its first use, and two
+    connection: a connected stream socket, which belongs to the channel from now on.
+    decoder: of all that may come; made beforehand, since msgspec makes a type's decoder at its first use, and two
         threads that do so at once crash the interpreter.
     """
 
@@ -62,10 +60,8 @@ class Channel(Generic[Received]):
     def send(self, message: object, descriptors: Sequence[int] = ()) -> None:
         """Write one message, and hand over `descriptors` (at most four) with it.
 
-        Raises
-        ------
-        PeerGone : nobody reads, or the message is larger than `MAX_MESSAGE_BYTES`.
-        UnicodeEncodeError : a string in the message is no Unicode text.
+        Raises PeerGone: nobody reads, or the message is larger than `MAX_MESSAGE_BYTES`.
+        Raises UnicodeEncodeError: a string in the message is no Unicode text.
         """
         frame = _framed(message)
         try:
@@ -79,10 +75,8 @@ class Channel(Generic[Received]):
     def receive(self, deadline: float | None = None) -> Received:
         """The next message; waits for it until `deadline` on the clock of `time.monotonic`.
 
-        Raises
-        ------
-        PeerGone : the other end is closed, or what came is none of the messages expected.
-        DeadlinePassed : it was not complete in time.
+        Raises PeerGone: the other end is closed, or what came is none of the messages expected.
+        Raises DeadlinePassed: it was not complete in time.
         """
         while (message := self._next()) is None:
             if self.fileno() < 0:
@@ -103,12 +97,7 @@ class Channel(Generic[Received]):
         return wait_for([(self.fileno(), POLL_READ)], wait_s)
 
     def queue(self, message: object) -> None:
-        """Take a message to be sent by `flush`.
-
-        Raises
-        ------
-        PeerGone, UnicodeEncodeError : as `send` does.
-        """
+        """Take a message to be sent by `flush`.  Raises PeerGone, UnicodeEncodeError: as `send` does."""
         self._outgoing += _framed(message)
 
     @property
@@ -117,12 +106,7 @@ class Channel(Generic[Received]):
         return bool(self._outgoing)
 
     def flush(self) -> None:
-        """Write as much of what is queued as goes without waiting.
-
-        Raises
-        ------
-        PeerGone : nobody reads.
-        """
+        """Write as much of what is queued as goes without waiting.  Raises PeerGone: nobody reads."""
         try:
             while self._outgoing:
                 if not _DONT_WAIT and not wait_for([(self.fileno(), POLL_WRITE)], 0):
@@ -138,9 +122,7 @@ class Channel(Generic[Received]):
     def arrived(self) -> list[Received]:
         """The messages that are there, without waiting for more.
 
-        Raises
-        ------
-        PeerGone : as `receive` does; messages that were complete before come first, at the call before.
+        Raises PeerGone: as `receive` does; messages that were complete before come first, at the call before.
         """
         messages: list[Received] = []
         while True:

@@ -81,9 +81,7 @@ class Child(Generic[Received]):
 
     To be started by a thread that lives as long as the child shall: the kernel ends the child with that thread.
 
-    Raises
-    ------
-    OSError : it cannot be started; the system says why (too many processes, no memory, no descriptors left).
+    Raises OSError: it cannot be started; the system says why (too many processes, no memory, no descriptors left).
     """
 
     def __init__(self, program: ChildProgram, decoder: msgspec.msgpack.Decoder[Received]) -> None:
@@ -220,9 +218,7 @@ def start_server(program: ChildProgram) -> fork_server.ForkServer | None:
 
     It imports what they need while its starter does other things.
 
-    Raises
-    ------
-    OSError : it cannot be started.
+    Raises OSError: it cannot be started.
     """
     if not program.is_forkable:
         return None

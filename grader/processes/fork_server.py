@@ -83,9 +83,7 @@ class ForkServer:
 
     start: starts the server, given its end of the connection.
 
-    Raises
-    ------
-    OSError : it cannot be started.
+    Raises OSError: it cannot be started.
     """
 
     def __init__(self, start: Callable[[socket.socket], subprocess.Popen[bytes]]) -> None:
@@ -109,9 +107,7 @@ class ForkServer:
     ) -> Forked:
         """A child, as `Child` starts them; inherits: it has this process's environment.
 
-        Raises
-        ------
-        OSError : it could not be forked, or the server is no more.
+        Raises OSError: it could not be forked, or the server is no more.
         """
         folder, changes = "", {}
         with contextlib.suppress(OSError):
@@ -193,9 +189,7 @@ def server_of(
 ) -> ForkServer | None:
     """The server of a kind of children, started with `start` where there is none yet; None outside of `kept`.
 
-    Raises
-    ------
-    OSError : it cannot be started.
+    Raises OSError: it cannot be started.
     """
     servers: Servers | None = getattr(_KEPT, "servers", None)
     if servers is None:

@@ -89,13 +89,11 @@ class _Hand(Generic[Task, Reply]):
 class Pool(Generic[Task, Reply]):
     """At most `size` children; a context manager that leaves none behind.
 
-    Parameters
-    ----------
-    program : what a child runs: it answers one task after another, in order.
-    replies : decodes what they say: a union of records, `Waiting` among them.
-    is_last : whether a reply is the last one of its task.
-    deadline_s : the longest silence of a child that works; each reply begins it anew.
-    tidy_bytes : a child that holds so much more memory after a task than after its first is replaced.
+    program: what a child runs: it answers one task after another, in order.
+    replies: decodes what they say: a union of records, `Waiting` among them.
+    is_last: whether a reply is the last one of its task.
+    deadline_s: the longest silence of a child that works; each reply begins it anew.
+    tidy_bytes: a child that holds so much more memory after a task than after its first is replaced.
     """
 
     def __init__(

@@ -102,16 +102,11 @@ def run_program(
 ) -> Observation:
     """Run a program and say what it did.
 
-    Parameters
-    ----------
-    program : its files, or what was compiled of them beforehand.
-    limits : what the run may take, and whether kernels are run at all.
-    smaller : where it is beyond the limits, run it with one of its own sizes made smaller instead.
-
-    Raises
-    ------
-    UsageError : a file cannot be read, or there is no GPU that can be used.
-    InternalError : the toolchain is not installed, or a process of ours failed.
+    program: its files, or what was compiled of them beforehand.
+    limits: what the run may take, and whether kernels are run at all.
+    smaller: where it is beyond the limits, run it with one of its own sizes made smaller instead.
+    Raises UsageError: a file cannot be read, or there is no GPU that can be used.
+    Raises InternalError: the toolchain is not installed, or a process of ours failed.
     """
     built = program if isinstance(program, Built) else None
     read = program.program if isinstance(program, Built) else program.read(start.arguments)
@@ -172,9 +167,7 @@ def run_calls(
 
     compiled : the program, to be used and left open; None: it is compiled for this alone.
 
-    Raises
-    ------
-    InternalError : the toolchain is not installed, or a process of ours failed.
+    Raises InternalError: the toolchain is not installed, or a process of ours failed.
     """
     return _run_all(partial(CompiledProgram, program), program, [(first, limits)], then=then, kept=compiled)
 
@@ -202,9 +195,7 @@ class CompiledProgram:
 
     at_once: device code is compiled before anything asks for it.  built: what was compiled beforehand.
 
-    Raises
-    ------
-    UsageError : there is no GPU that can be used.  InternalError : the toolchain is not installed.
+    Raises UsageError: there is no GPU that can be used.  InternalError: the toolchain is not installed.
     """
 
     program: Program
@@ -271,9 +262,7 @@ class CompiledProgram:
 def build_program(program: Program, model: str, progress: Callable[[int, int], None] | None = None) -> Built:
     """A program compiled for where the compiler of host code is missing; kernels that clang has to give for `model`.
 
-    Raises
-    ------
-    UsageError : it does not compile, or cannot run at all.  InternalError : the toolchain is not installed.
+    Raises UsageError: it does not compile, or cannot run at all.  InternalError: the toolchain is not installed.
     """
     if program.obstacle is not None:
         raise _refused(program.obstacle, *program.obstacle_at)
@@ -298,9 +287,7 @@ def write_built(built: Built, path: Path) -> None:
 def read_built(path: Path, arguments: Sequence[str] = ()) -> Built:
     """Read the file of `grade build`, and the files beside it that the arguments name.
 
-    Raises
-    ------
-    UsageError : it cannot be read, or was not written by this version of the grader.
+    Raises UsageError: it cannot be read, or was not written by this version of the grader.
     """
     try:
         data = read_plain(path, MAX_BYTES)

@@ -139,9 +139,7 @@ class DeviceCompiler:
     def code(self, wanted: Wanted) -> Code:
         """Device code of a file: NVRTC's, clang's where that has none or is to have every kernel.
 
-        Raises
-        ------
-        InternalError : a compiler cannot be used.
+        Raises InternalError: a compiler cannot be used.
         """
         if wanted.sources:
             return self._own_source(wanted)
@@ -372,10 +370,8 @@ def as_nvcc(
 
     Called is what device code lacks when these are taken out of it; a local variable of the same name is not.
 
-    Parameters
-    ----------
-    texts : what was compiled, by file, the main one first: device code, and what it mentions of the host's.
-    compile_texts : compiles such texts.
+    texts: what was compiled, by file, the main one first: device code, and what it mentions of the host's.
+    compile_texts: compiles such texts.
     """
     if result.reason not in ("", "missing_entry"):
         return result

@@ -146,9 +146,7 @@ def read_program(
     folders: where headers are looked for besides, as with a compiler's -I; those outside of `root` are passed over.
     defined: macros that are there before the first line, with what they stand for, as with a compiler's -D.
 
-    Raises
-    ------
-    UsageError : a file cannot be read, is no text, takes too much work to read, or two have one name.
+    Raises UsageError: a file cannot be read, is no text, takes too much work to read, or two have one name.
     """
     with lexical.limited(paths[0]):
         return _read_program(
@@ -458,9 +456,7 @@ def with_harness(
     root, replaced: as for `read_program`; their own `main` is not among them.
     types: of the function's parameters, as C++ spells them.  is_of_c: it is declared `extern "C"`.
 
-    Raises
-    ------
-    UsageError : a file cannot be read, or takes too much work to read.
+    Raises UsageError: a file cannot be read, or takes too much work to read.
     """
     program = read_program(paths, (), replaced, root)
     # It includes nothing: a header of that name may have been handed in.

@@ -100,12 +100,10 @@ class Launch:
 def launch(module: Module, config: Launch) -> LaunchReport:
     """Run a kernel of a module (from `parse`) to its end, and after it what it and its like have launched themselves.
 
-    Raises
-    ------
-    LaunchError : the configuration or the arguments are impossible.
-    UnsupportedInstruction : an instruction without semantics was reached.
-    LimitExceeded : the kernel did not end within `limits`, or waits for ever.
-    DeviceTrap : the kernel trapped.
+    Raises LaunchError: the configuration or the arguments are impossible.
+    Raises UnsupportedInstruction: an instruction without semantics was reached.
+    Raises LimitExceeded: the kernel did not end within `limits`, or waits for ever.
+    Raises DeviceTrap: the kernel trapped.
     """
     run = _Run(module, config)
     with np.errstate(all="ignore"):
@@ -162,10 +160,7 @@ def _launch_descendants(module: Module, config: Launch, report: LaunchReport) ->
 
 
 class _Run:
-    """One launch under way.
-
-    Raises LaunchError where it is impossible.
-    """
+    """One launch under way.  Raises LaunchError where it is impossible."""
 
     def __init__(self, module: Module, config: Launch) -> None:
         self._config = config

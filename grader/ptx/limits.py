@@ -16,12 +16,10 @@ class PtxError(Exception):
 class PtxSyntaxError(PtxError):
     """The text is not PTX this parser knows; the message shows the line with a caret.
 
-    Parameters
-    ----------
-    message : what was expected or is wrong.
-    ptx_line : 1-based line in the PTX text.
-    column : 1-based column of the offending token.
-    source : that line of the PTX text.
+    message: what was expected or is wrong.
+    ptx_line: 1-based line in the PTX text.
+    column: 1-based column of the offending token.
+    source: that line of the PTX text.
     """
 
     def __init__(self, message: str, ptx_line: int, column: int, source: str) -> None:
@@ -33,11 +31,9 @@ class PtxSyntaxError(PtxError):
 class InstructionError(PtxError):
     """An instruction that cannot be executed.
 
-    Parameters
-    ----------
-    text : the instruction as written in the PTX.
-    line : 1-based line of the CUDA source, 0 when unknown.
-    reason : what about it is the obstacle, "" when it is the instruction itself.
+    text: the instruction as written in the PTX.
+    line: 1-based line of the CUDA source, 0 when unknown.
+    reason: what about it is the obstacle, "" when it is the instruction itself.
     """
 
     sentence = "`{}` cannot be executed"
@@ -231,12 +227,10 @@ BATCH_SHARED_BYTES = 8 * 1024 * 1024
 def side_by_side(blocks: int, padded: int, *, waits: bool, contends: bool, local_bytes: int, shared_bytes: int) -> int:
     """How many of a grid's blocks run at a time.
 
-    Parameters
-    ----------
-    blocks, padded : of the grid, and lanes of each.
-    waits : blocks may wait for each other.
-    contends : threads try an atomic update until they get through.
-    local_bytes, shared_bytes : of a thread, and of a block.
+    blocks, padded: of the grid, and lanes of each.
+    waits: blocks may wait for each other.
+    contends: threads try an atomic update until they get through.
+    local_bytes, shared_bytes: of a thread, and of a block.
     """
     together = max(1, BATCH_LANES // padded)
     if waits:

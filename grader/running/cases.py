@@ -55,9 +55,7 @@ def choose(lab: Lab, cases: Cases, binding: VariantBinding, source: Mapping[str,
     A kernel that takes no size and is wrong at the lab's may have its size written into it as a constant: it is
     graded at that size then.  So is one whose program has a constant for a size, but is right at its own value only.
 
-    Parameters
-    ----------
-    source : what was compiled, by file name.
+    source: what was compiled, by file name.
     """
     interpretation = _likeliest(lab, cases, binding, trial)
     planned_cases = SizeRules(lab, interpretation).planned(cases, binding.takes_sizes)

@@ -71,11 +71,9 @@ def flow_faults(
 ) -> list[FlowFault]:
     """Return the faults in the order of copies and launches of a run that was followed to its end.
 
-    Parameters
-    ----------
-    kernels : by plain name, what their text says of their parameters.
-    texts : by plain name, the text of each kernel with that of the device functions that it calls.
-    constants : names of what lies in constant memory and has no value of its own.
+    kernels: by plain name, what their text says of their parameters.
+    texts: by plain name, the text of each kernel with that of the device functions that it calls.
+    constants: names of what lies in constant memory and has no value of its own.
     """
     if not _is_followed(run):
         return []

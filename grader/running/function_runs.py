@@ -117,10 +117,8 @@ class FunctionRuns:
 
         compiled : the program, which is left open; None: it is compiled for this alone.
 
-        Raises
-        ------
-        InternalError : no program can be run here.
-        FileError : the oracle cannot say what has to come out.
+        Raises InternalError: no program can be run here.
+        Raises FileError: the oracle cannot say what has to come out.
         """
         cases = [*self.named(), *self._tests()]
         self.texts = program.original

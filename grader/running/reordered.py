@@ -202,10 +202,8 @@ def with_later_launch(trials: Trials, evidence: Evidence, kernel: BoundKernel, o
     Of a kernel that is right at the lab's exact sizes; where it is right again nothing is added.  What the host code
     sets before its launches is reset between these.
 
-    Parameters
-    ----------
-    kernel : read as it was graded.
-    other : gives other data.
+    kernel: read as it was graded.
+    other: gives other data.
     """
     exact = [run for run in evidence.runs_of("correct", "observe") if run.difference is not None]
     state = next((run.outcome.state for run in exact if run.outcome.state), ())
@@ -294,10 +292,8 @@ def with_newer_devices(
     A kernel that is wrong on the oldest device and right from a newer one on is written for that: then it is the
     evidence of that one.
 
-    Parameters
-    ----------
-    kernel : as it was found.
-    again : all that is found out about its code for the target that it is given with.
+    kernel: as it was found.
+    again: all that is found out about its code for the target that it is given with.
     """
     texts = kernel.submission.program(kernel.binding.kernel.file)
     targets = other_targets(texts.values())

@@ -193,10 +193,8 @@ def run_kernel(
 ) -> Evidence:
     """`evidence` after a kernel that compiles was run at the lab's sizes and at the drawn case.
 
-    Parameters
-    ----------
-    drawn_trials : of a lab whose seed is the drawn one.
-    explained : whether it is also found out why an output is wrong.
+    drawn_trials: of a lab whose seed is the drawn one.
+    explained: whether it is also found out why an output is wrong.
     """
 
     def found_out(kernel: BoundKernel) -> Evidence:

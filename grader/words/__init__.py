@@ -220,9 +220,7 @@ class NoWordsError(LookupError):
 def text(message: Message | None) -> str:
     """The message in the language in use; "" for None.
 
-    Raises
-    ------
-    NoWordsError : unknown id, or data that do not fit it.
+    Raises NoWordsError: unknown id, or data that do not fit it.
     """
     if message is None:
         return ""

@@ -98,12 +98,7 @@ def memcpy_3d(state: State, place: Place, parameters: int, stream: int, blocking
 
 
 def prepared_3d(state: State, place: Place, parameters: int, *, blocking: bool = False) -> Work:
-    """Return a copy whose parameters are read now, to be made in any stream.
-
-    Raises
-    ------
-    CudaError : they make no copy.
-    """
+    """Return a copy whose parameters are read now, to be made in any stream.  Raises CudaError: they make no copy."""
     fields = state.guest.unpack("Qqqq" + "Qqqq" + "Qqqq" + "Qqqq" + "qqq" + "i", parameters)
     source, to = fields[:8], fields[8:16]
     width, height, depth = fields[16:19]

@@ -214,9 +214,7 @@ def transfer(
 ) -> None:
     """Copy rows, in the order of a stream; reaches_arrays: CUDA arrays may be a side.
 
-    Raises
-    ------
-    CudaError : the direction is wrong, or a row reaches past its memory; that is told.
+    Raises CudaError: the direction is wrong, or a row reaches past its memory; that is told.
     """
     to, source, rows = copy.to, copy.source, copy.rows
     total = rows.total

@@ -57,9 +57,7 @@ def capture_call(
 ) -> bool:
     """Keep a call instead of making it, where the stream that it is for captures; whether it was kept.
 
-    Raises
-    ------
-    CudaError : 900, of a call that cannot be captured.
+    Raises CudaError: 900, of a call that cannot be captured.
     """
     arguments = list(values)
     if name in _WAITING and arguments[_WAITING[name]] in state.graphs.captures:
@@ -325,12 +323,7 @@ def instantiate(state: State, place: Place, executable: int, graph: int, flags: 
 
 
 def ordered(state: State, graph: Graph) -> dict[int, Node]:
-    """A graph's nodes in an order that their dependencies allow.
-
-    Raises
-    ------
-    CudaError : 1, they wait for one another.
-    """
+    """A graph's nodes in an order that their dependencies allow.  Raises CudaError: 1, they wait for one another."""
     nodes = graph.nodes
     state.meter.walk(sum(1 + len(node.after) for node in nodes.values()))
     waits = {handle: len(node.after) for handle, node in nodes.items()}

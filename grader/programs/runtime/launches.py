@@ -138,9 +138,7 @@ def prepared(
 ) -> Work:
     """Return a launch whose arguments are read now, to be made in any stream.
 
-    Raises
-    ------
-    CudaError : 98, there is no such kernel.
+    Raises CudaError: 98, there is no such kernel.
     """
     asked = Configured(_sizes(state, grid), _sizes(state, block), shared_bytes, 0, place)
     kernel, values = _by_address(state, function, place, arguments)

@@ -282,9 +282,7 @@ def _spoken_by(state: State, record: SeenLaunch) -> str:
 def _traced(state: State, record: SeenLaunch, kind: str, message: Message, ends: Message, place: Place) -> int:
     """The launch is known, what it does is not: the data that follow are hollow, or the program `ends`.
 
-    Raises
-    ------
-    ProgramEnded : launches are not to be passed over.
+    Raises ProgramEnded: launches are not to be passed over.
     """
     record.status = "traced"
     state.hollow = True

@@ -122,9 +122,7 @@ def split_list(text: str) -> tuple[str, ...]:
 def load(state: State, unit: int) -> None:
     """Have the device code of a file compiled and loaded, at its first use.
 
-    Raises
-    ------
-    ProgramEnded : it does not compile, or the emulator cannot read it.
+    Raises ProgramEnded: it does not compile, or the emulator cannot read it.
     """
     if state.gpu.is_loaded(unit):
         return
@@ -163,9 +161,7 @@ def load_all(state: State) -> None:
 def _load(state: State, units: Sequence[int], codes: Sequence[Code]) -> None:
     """Load what a compiler has made of files; of several, what they are linked to is each one's code.
 
-    Raises
-    ------
-    ProgramEnded : a function is nowhere, or the device cannot take the code.
+    Raises ProgramEnded: a function is nowhere, or the device cannot take the code.
     """
     try:
         text = linked_ptx([code.ptx for code in codes]) if len(codes) > 1 else codes[0].ptx
@@ -198,10 +194,8 @@ def _as_written(state: State, symbols: Sequence[str]) -> str:
 def entry_of(state: State, kernel: Kernel) -> str:
     """Return the name of a kernel in the device code of its file, which is loaded first.
 
-    Raises
-    ------
-    ProgramEnded : there is no such kernel as neither compiler gives it.
-    CudaError : there is none.
+    Raises ProgramEnded: there is no such kernel as neither compiler gives it.
+    Raises CudaError: there is none.
     """
     if not state.gpu.is_loaded(kernel.unit):
         load(state, kernel.unit)

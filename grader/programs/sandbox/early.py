@@ -185,9 +185,7 @@ class EarlyUse:
     def look(self, place_of_trap: Callable[[], Place] | None) -> None:
         """Tell of what was seen; place_of_trap: where the program came to a sudden end, None where it did not.
 
-        Raises
-        ------
-        TooEarly : that is why it ended.
+        Raises TooEarly: that is why it ended.
         """
 
         if self._memory.early is None:

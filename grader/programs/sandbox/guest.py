@@ -192,9 +192,7 @@ def read_exception(guest: Guest, exports: Any, header: int, call: Callable[..., 
 
     exports: of the instance; call: an export by its name, or a function by its place in the table, and its arguments.
 
-    Raises
-    ------
-    BadPointer : the memory does not hold one.
+    Raises BadPointer: the memory does not hold one.
     """
     kind = guest.read(header, len(_PRIMARY))[::-1]
     if kind not in (_PRIMARY, _DEPENDENT):

@@ -161,12 +161,7 @@ class ProgramProcess:
         return self._child.pid
 
     def ready(self, deadline: float | None = None) -> Ready:
-        """Return what the process says when it is ready.
-
-        Raises
-        ------
-        DeadlinePassed, PeerGone : it does not say so.
-        """
+        """Return what the process says when it is ready.  Raises DeadlinePassed, PeerGone: it does not say so."""
         if self._ready is None:
             said = self._child.channel.receive(deadline)
             assert isinstance(said, Ready)
@@ -186,14 +181,9 @@ class ProgramProcess:
     def run(self, order: Order, code: Callable[[Wanted], Code], emit: Callable[[int, bytes], None]) -> Observation:
         """Run a program; again, or with other arguments, while the process has not ended, as it does of a failure.
 
-        Parameters
-        ----------
-        code : gives the device code that the program wants.
-        emit : told what the program prints.
-
-        Raises
-        ------
-        InternalError : the process failed by a fault of ours.
+        code: gives the device code that the program wants.
+        emit: told what the program prints.
+        Raises InternalError: the process failed by a fault of ours.
         """
         channel = self._child.channel
         seconds = order.limits.wall_seconds

@@ -80,9 +80,7 @@ def engine(memory_bytes: int) -> Any:
 def _machine_code(module: bytes, memory_bytes: int) -> Any:
     """A module compiled, for this run and those that follow it.
 
-    Raises
-    ------
-    wasmtime.WasmtimeError : it is none.
+    Raises wasmtime.WasmtimeError: it is none.
     """
     import wasmtime
 
@@ -210,12 +208,7 @@ class ProgramRun:
                 self.state.tell("not_waited", "error", too_early.message, too_early.place)
 
     def _run(self, code_of_host: bytes, left_out: frozenset[int], is_watched: bool) -> Observation:
-        """The run of one module.
-
-        Raises
-        ------
-        NotWhole : it came to one of the functions `left_out`.
-        """
+        """The run of one module.  Raises NotWhole: it came to one of the functions `left_out`."""
         import wasmtime
 
         store = wasmtime.Store(engine(self._limits.host_bytes))
@@ -351,9 +344,7 @@ class ProgramRun:
     def _uncaught(self, store: Any, exports: Any, left_out: frozenset[int]) -> Any:
         """Of an exception that no function catches; None where there is none.  What C++ says of it is printed.
 
-        Raises
-        ------
-        NotWhole : its `what()` is one of the functions `left_out`.
+        Raises NotWhole: its `what()` is one of the functions `left_out`.
         """
         import wasmtime
 
@@ -436,12 +427,7 @@ class ProgramRun:
         return entry[0], self._shortened(partial(again, self.state), served) if is_launch else served
 
     def _spend(self, instructions: int) -> None:
-        """Count what a call does beyond that, before it does it.
-
-        Raises
-        ------
-        ProgramEnded : so much is not left.
-        """
+        """Count what a call does beyond that, before it does it.  Raises ProgramEnded: so much is not left."""
         left = self._fuel.held
         if left is None:
             left = self._fuel.left

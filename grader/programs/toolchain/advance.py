@@ -160,9 +160,7 @@ def thrust_folder() -> Path | None:
 def precompiled(headers: Sequence[str], library: Library, half: Half = HOST) -> Iterator[Path]:
     """`headers` as the compiler of a half wants them, in a file that stays while the context is open.
 
-    Raises
-    ------
-    InternalError : they cannot be read or kept.
+    Raises InternalError: they cannot be read or kept.
     """
     target = _place(headers, library, half)
     held = _held(target)

@@ -172,13 +172,11 @@ def compile_program(
 ) -> HostProgram:
     """Compile and link.
 
-    Parameters
-    ----------
-    units : names of the files to be compiled, in the order of the command line.
-    files : text of these and of the program's own headers, by path relative to the program's folder.
-    architecture : the virtual one that its kernels are compiled for.
-    options : of the command line: macros, as "-DN=5".
-    is_linked : device code of one file uses that of another.
+    units: names of the files to be compiled, in the order of the command line.
+    files: text of these and of the program's own headers, by path relative to the program's folder.
+    architecture: the virtual one that its kernels are compiled for.
+    options: of the command line: macros, as "-DN=5".
+    is_linked: device code of one file uses that of another.
     """
     beyond = too_long(files)
     if beyond is not None:

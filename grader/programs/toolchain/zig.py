@@ -78,12 +78,7 @@ program, for what reads the exception that ended it."""
 
 
 def package_folder() -> Path:
-    """Return the folder of the `ziglang` package.
-
-    Raises
-    ------
-    InternalError : it is not installed.
-    """
+    """Return the folder of the `ziglang` package.  Raises InternalError: it is not installed."""
     import importlib.util
 
     spec = importlib.util.find_spec("ziglang")
@@ -154,9 +149,7 @@ def _is_private(folder: Path) -> bool:
 def building() -> Iterator[None]:
     """Held while something is built into `cache_folder`, which it makes: two processes never build the same at once.
 
-    Raises
-    ------
-    OSError : the folder cannot be made or written.
+    Raises OSError: the folder cannot be made or written.
     """
     import fcntl
 
@@ -248,9 +241,7 @@ def build(progress: Callable[[int, int], None] | None = None) -> Library:
 
     progress: told how many of how many files are compiled.
 
-    Raises
-    ------
-    InternalError : a file does not compile, the cache cannot be written, or `ziglang` has another version.
+    Raises InternalError: a file does not compile, the cache cannot be written, or `ziglang` has another version.
     """
     library = find()
     if library is not None:

@@ -40,11 +40,9 @@ class OperandError(ValueError):
 class Scope:
     """The names of one `{ … }` of a function body.
 
-    Parameters
-    ----------
-    parent : the enclosing scope, None for the body itself.
-    number : 0 for the body, else unique in the function; makes names of inner variables and labels unique.
-    registers : every register of the function so far; shared by its scopes.
+    parent: the enclosing scope, None for the body itself.
+    number: 0 for the body, else unique in the function; makes names of inner variables and labels unique.
+    registers: every register of the function so far; shared by its scopes.
     """
 
     def __init__(self, parent: Scope | None, number: int, registers: list[nodes.Register]) -> None:

@@ -22,11 +22,9 @@ _BRANCHES = frozenset({"bra", "brx"})
 class BodyParser:
     """Reads one function body, from behind its `{` up to and with its `}`.
 
-    Parameters
-    ----------
-    cursor : stands behind the opening brace.
-    locations : the module's `.file` table; reset here.
-    modifiers : shared by the whole module: modifiers by opcode text, split once.
+    cursor: stands behind the opening brace.
+    locations: the module's `.file` table; reset here.
+    modifiers: shared by the whole module: modifiers by opcode text, split once.
     """
 
     def __init__(self, cursor: Cursor, locations: LocationTracker, modifiers: dict[str, tuple[str, ...]]) -> None:
@@ -265,14 +263,8 @@ _BOUNDS = {
 def parse(text: str) -> nodes.Module:
     """Read a PTX module.
 
-    Parameters
-    ----------
-    text : what NVRTC emitted; trailing NULs are cut off.
-
-    Raises
-    ------
-    PtxSyntaxError
-        at the first statement that cannot be read, or name that is not declared.
+    text: what NVRTC emitted; trailing NULs are cut off.
+    Raises PtxSyntaxError at the first statement that cannot be read, or name that is not declared.
     """
     return _ModuleParser(strip_comments(text)).parse()
 

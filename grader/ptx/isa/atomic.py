@@ -57,17 +57,12 @@ def apply(
 ) -> Array:
     """Apply one atomic instruction to memory, lanes in order, and return what each lane read.
 
-    Parameters
-    ----------
-    op, dtype : operation and PTX type, a pair of `TYPES`, such as "add" and "f32".
-    flat : (m,) memory in the dtype's NumPy type (`DTYPES`); written to.
-    index : (n,) int64 positions in `flat`, one a lane.
-    operand, compare : (n,) or (1,); `compare` only for "cas".
-    flush_subnormals : add.f32 on global memory flushes subnormal inputs and results to zero (PTX ISA, atom).
-
-    Raises
-    ------
-    UnsupportedInstruction : no such operation, or not on that type.
+    op, dtype: operation and PTX type, a pair of `TYPES`, such as "add" and "f32".
+    flat: (m,) memory in the dtype's NumPy type (`DTYPES`); written to.
+    index: (n,) int64 positions in `flat`, one a lane.
+    operand, compare: (n,) or (1,); `compare` only for "cas".
+    flush_subnormals: add.f32 on global memory flushes subnormal inputs and results to zero (PTX ISA, atom).
+    Raises UnsupportedInstruction: no such operation, or not on that type.
     """
     if dtype not in TYPES.get(op, ()):
         raise UnsupportedInstruction(f"atom.{op}.{dtype}")

@@ -311,14 +311,9 @@ def is_arithmetic(opcode: str) -> bool:
 def lookup(opcode: str, modifiers: tuple[str, ...], results: int = 1) -> Semantics:
     """Semantics of an arithmetic instruction, e.g. ``lookup("add", ("s32",))``.
 
-    Parameters
-    ----------
-    opcode, modifiers : as in `grader.ptx.frontend.nodes.Instruction`.
-    results : destinations the instruction is written with: 2 for ``setp… p|q`` and ``lop3… d|p``.
-
-    Raises
-    ------
-    UnsupportedInstruction : unknown opcode, type or modifier, or a combination without a meaning.
+    opcode, modifiers: as in `grader.ptx.frontend.nodes.Instruction`.
+    results: destinations the instruction is written with: 2 for ``setp… p|q`` and ``lop3… d|p``.
+    Raises UnsupportedInstruction: unknown opcode, type or modifier, or a combination without a meaning.
     """
     text = ".".join((opcode, *modifiers))
     type_name = next((name for name in reversed(modifiers) if name in DTYPES), "")

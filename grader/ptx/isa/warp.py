@@ -34,16 +34,11 @@ def shuffle(
 ) -> tuple[Array, Array, Array]:
     """shfl.sync by the pseudo-code of PTX ISA, "shfl.sync".
 
-    Parameters
-    ----------
-    mode : "up", "down", "bfly" or "idx".
-    lane_operand, clamp_operand : uint32, the operands b and c; c holds the clamp in bits 0-4 and the mask
-        that splits the warp into segments in bits 8-12.
-
-    Returns
-    -------
-    result, in_range, source_inactive : the value read (the lane's own where the source is out of range, or is
-        inactive or no member, which hardware leaves undefined); the predicate; where the source was not there.
+    mode: "up", "down", "bfly" or "idx".
+    lane_operand, clamp_operand: uint32, the operands b and c; c holds the clamp in bits 0-4 and the mask that splits
+        the warp into segments in bits 8-12.
+    Returns result, in_range, source_inactive: the value read (the lane's own where the source is out of range, or is
+    inactive or no member, which hardware leaves undefined); the predicate; where the source was not there.
     """
     source, in_range = _sources(mode, lane_operand.astype(np.int64), clamp_operand.astype(np.int64))
     member = (member_mask.astype(np.int64) >> source & 1) != 0

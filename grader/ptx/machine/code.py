@@ -66,10 +66,8 @@ class _Draft:
 def build_cfg(function: Function, module: Module | None = None) -> ControlFlowGraph:
     """Build the graph of a function.
 
-    Parameters
-    ----------
-    function : as parsed; a body that runs off its end gets a synthetic `ret`.
-    module : with it, `exit_decisions` can tell whether functions called in a loop touch memory that other threads
+    function: as parsed; a body that runs off its end gets a synthetic `ret`.
+    module: with it, `exit_decisions` can tell whether functions called in a loop touch memory that other threads
         change; without it, every call's result is taken to depend on them.
     """
     drafts = _split(function)

@@ -30,16 +30,11 @@ WAVEFRONT_BYTES = BANKS * BANK_BYTES
 def shared_wavefronts(offsets: Array, active: Array, width: int, op: str) -> tuple[Array, Array]:
     """Wavefronts of shared-memory requests, and what they would be without bank conflicts.
 
-    Parameters
-    ----------
-    offsets : (n, 32) int64 byte addresses of the lanes' accesses.
-    active : (n, 32) bool, which lanes take part.
-    width : bytes each lane accesses: 1, 2, 4, 8 or 16.
-    op : "load", "store" or "atomic".
-
-    Returns
-    -------
-    (wavefronts, ideal) : each (n,) int64.
+    offsets: (n, 32) int64 byte addresses of the lanes' accesses.
+    active: (n, 32) bool, which lanes take part.
+    width: bytes each lane accesses: 1, 2, 4, 8 or 16.
+    op: "load", "store" or "atomic".
+    Returns (wavefronts, ideal) : each (n,) int64.
 
     A request wider than 4 bytes is carried out in groups of lanes: two halves for 8 bytes, four quarters for 16.
     Within a group every bank serves one 4-byte word a wavefront; lanes that want the same word share it.  Two groups of
