@@ -421,7 +421,6 @@ class _Versioned(msgspec.Struct):
 
 
 def _version(data: bytes) -> int:
-    """Return the version of the schema that `data` names, 0 for none."""
     try:
         return msgspec.json.decode(data, type=_Versioned).schema_version
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -380,7 +380,6 @@ def _mass(fingerprint: Print, weights: Mapping[int, float]) -> float:
 def _candidates(
     prints: Mapping[str, Print], older: Mapping[str, Print], weights: Mapping[int, float]
 ) -> list[tuple[str, str]]:
-    """Yield the pairs that share anything at all, each once."""
     by_key: dict[int, list[str]] = defaultdict(list)
     for name, source in (*prints.items(), *older.items()):
         for key in source.hashes:

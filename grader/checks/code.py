@@ -231,7 +231,6 @@ def _first(evidence: Evidence, name: Use) -> _Place | None:
 
 
 def _asked(work: Work, name: Use) -> _Place | None:
-    """Return the place of the first use that the host asks for."""
     calls = work.asked or ()
     match name:
         case "library":

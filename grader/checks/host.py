@@ -383,7 +383,6 @@ def _may_overlap(call: DeviceCall, kernels: Sequence[DeviceCall]) -> bool:
 
 
 def _weight(calls: Sequence[DeviceCall]) -> int:
-    """Return the bytes of copies; a kernel counts as one."""
     return sum(call.size if call.kind != "kernel" else 1 for call in calls)
 
 

@@ -194,7 +194,6 @@ def watch_command() -> click.Command:
 
 
 def _watch(path: Path, lab: str | None, labs_folders: tuple[Path, ...], lang: str) -> int:
-    """Runs until interrupted."""
     from grader.grading.options import GradeOptions, Warm
     from grader.grading.session import lab_of, task_of
 

@@ -219,7 +219,6 @@ def selftest_command() -> click.Command:
 def _selftest(
     lab: str | None, record: bool, backend: str, jobs: int | None, labs_folders: tuple[Path, ...], lang: str
 ) -> int:
-    """Return 0 when every kernel got its verdict, else 1."""
     from grader.grading.selftest import selftest
 
     return selftest(lab, backend, jobs, labs_folders, record)

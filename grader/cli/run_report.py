@@ -226,7 +226,6 @@ def _ending(observation: Observation) -> str:
 
 
 def _grouped(launches: Sequence[SeenLaunch]) -> list[list[SeenLaunch]]:
-    """Return launches that are alike and follow one another together."""
     groups: list[list[SeenLaunch]] = []
     for launch in launches:
         if groups and _same(groups[-1][0], launch):

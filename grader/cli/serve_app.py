@@ -305,7 +305,6 @@ async def _changes(job: Job, jobs: Jobs, is_ending: Callable[[], bool]) -> Async
 
 
 def _state(job: Job, standing: Standing, jobs: Jobs) -> dict[str, Any]:
-    """Return a job as the page shows it, in the job's language."""
     i18n.use(job.language)
     numbers = Numbers(job.language)
     record: dict[str, Any] = {
@@ -361,7 +360,6 @@ def _verdict(result: Result, job: Job, lab: Lab, numbers: Numbers) -> dict[str, 
 
 
 def _words() -> Mapping[str, str]:
-    """Return what the script says, in the language in use."""
     return {
         "which": _("Which lab is it? Choose it above."),
         "check": _("Check"),

@@ -175,7 +175,6 @@ def _misspelt(message: str, line: int, rows: list[str], undefined: set[str]) -> 
 
 
 def _words_near(rows: list[str], line: int) -> Iterator[str]:
-    """The words of the function that a line stands in, and those at file level."""
     depth, start, end = 0, 0, len(rows)
     for number, row in enumerate(rows, start=1):
         before = depth
@@ -340,7 +339,6 @@ def diagnostics_of(log: str, sources: Mapping[str, str]) -> tuple[tuple[Diagnost
 
 
 def _known(name: str, lines_of: Mapping[str, list[str]]) -> str:
-    """Return the source that a log means by a name; "" for any other file."""
     return next((candidate for candidate in (name, name.rpartition("/")[2]) if candidate in lines_of), "")
 
 

@@ -204,7 +204,6 @@ def _write(rules: Rules, overrides: Overrides, out: Path, lab: str) -> None:
 
 
 def _beside(file: Path | None, out: Path) -> str:
-    """Return a file's path as seen from `out`, "" for none and where there is no such path."""
     if file is None:
         return ""
     try:

@@ -197,7 +197,6 @@ def _gradescope(entries: Sequence[Found], metadata: File) -> tuple[list[Attempt]
 
 
 def _submitters(metadata: File) -> Iterator[tuple[str, list[Person]]]:
-    """Return the folders that the metadata name, with their students."""
     import yaml
 
     try:

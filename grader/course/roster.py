@@ -392,7 +392,6 @@ class Matching:
 
 
 def _keys(person: Person) -> Iterator[tuple[str, str]]:
-    """Return what identifies a student, surest first."""
     for name in ("participant", "number", "email", "id", "login", "name"):
         value = _folded(str(getattr(person, name)))
         if value:

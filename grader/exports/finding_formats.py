@@ -329,7 +329,6 @@ def _item(finding: Finding, numbers: Numbers) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """Return text that Markdown shows as it is."""
     return _ACTING.sub(r"\\\1", visible_line(text))
 
 

@@ -305,7 +305,6 @@ def _on_paper(entry: Entry) -> str:
 
 
 def _has_nothing(entry: Entry) -> bool:
-    """Whether a student of the roster has handed in nothing."""
     return isinstance(entry.reason, Message) and entry.reason.id == msg("intake.nothing").id
 
 

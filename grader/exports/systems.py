@@ -222,7 +222,6 @@ def _fastest(result: Result) -> list[dict[str, Any]]:
 
 
 def _text(text: str) -> str:
-    """Return text that HTML shows as it is."""
     return escape(visible(clipped(text))).replace("\n", "<br>")
 
 

@@ -89,7 +89,6 @@ def would_catch(lab: Lab, good: Sequence[Path], bad: Path) -> list[Setting]:
 
 
 def _failing(check: Check, rows: Sequence[Sizes]) -> list[Sizes]:
-    """Return the sizes that the check's message names."""
     said = check.message
     return [row for row in rows if all(str(value) in said for value in row.values())]
 
@@ -105,7 +104,6 @@ def _caught(strict: Lab, lab: Lab, good: Sequence[Path], bad: Path) -> list[Chec
 
 
 def _with(lab: Lab, settings: Mapping[str, Mapping[str, Settings]]) -> Lab:
-    """Return the lab with the checks that it lacks, each worth no points; those in `settings` with these settings."""
     allowed = OF_FUNCTIONS if lab.function is not None else OF_PROGRAMS if lab.program is not None else OF_KERNELS
     variants = []
     for variant in lab.variants:
@@ -144,7 +142,6 @@ def _limits(of_good: Sequence[Measured], variant: str) -> dict[str, Settings]:
 
 
 def _text(check: Check, limits: Mapping[str, Mapping[str, Settings]]) -> str:
-    """Return a check as it is written in a lab file."""
     settings = limits.get(check.variant, {}).get(check.check)
     shown = {
         key: value

@@ -149,7 +149,6 @@ class EmulatorSweeps:
         ]
 
     def _work(self, sizes: Sizes, outcome: LaunchOutcome) -> dict[str, float]:
-        """Return the work counted for each element of the output."""
         lab = self._lab
         arrays = {p.name: p for p in lab.parameters if p.is_array}
         elements = sum(prod(shape_at(lab, name, sizes)) for name, p in arrays.items() if p.is_output)

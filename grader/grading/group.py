@@ -314,7 +314,6 @@ class Group:
         return msg("session.grader_failed", log=log)
 
     def _collect(self, account: Account | None) -> None:
-        """Take note of the reports that are finished."""
         for event in self.rendering.events():
             self._announced.lines(event)
             if isinstance(event, Answer) and event.is_last:
@@ -373,5 +372,4 @@ def _tell_refused(name: str, reason: Message, account: Account) -> None:
 
 
 def _for_marks(task: GradeTask) -> GradeTask:
-    """Return the task without the parts on which no mark depends."""
     return replace_fields(task, options=replace_fields(task.options, sweeps=False, repairs=False))

@@ -209,7 +209,6 @@ def _beyond_marks(
 
 
 def _graded_kernels(lab: Lab, submission: Submission, by_variant: Mapping[str, Evidence]) -> dict[str, BoundKernel]:
-    """Return the kernels by variant, read as they were graded."""
     from grader.launching.kernel import bound_kernels
 
     return {
@@ -362,7 +361,6 @@ def _start_gpu(stack: ExitStack, backend: str) -> Gpu | None:
 
 
 def _function_gpu(backend: str, remeasure: bool) -> FunctionGpu | None:
-    """Raises what `_start_gpu` raises."""
     if not _may_use_gpu(backend):
         return None
     from grader.gpu.functions import FunctionGpu
@@ -383,7 +381,6 @@ def _may_use_gpu(backend: str) -> bool:
 
 
 def _opened(gpu: Gpu | None, backend: str) -> Gpu | None:
-    """Return `gpu` if it turns out to have a device."""
     if gpu is None:
         return None
     reason = gpu.refusal()

@@ -226,7 +226,6 @@ def _predicted_points(
     stores: tuple[ProgramStore, ProgramStore],
     processes: int,
 ) -> dict[str, list[SweepPoint]]:
-    """Return the points of each sweep with their predicted times."""
     launches = {
         (name, number): followed(point.kernel, point.place.sizes, processor, stores, MOST_STEPS)
         for name, plan in plans.items()

@@ -105,7 +105,6 @@ class _Retelling:
         return self._announced.code
 
     def _rewritten(self, result: Result) -> Result:
-        """Return the result with its texts in the language in use, and write it."""
         again = told(result)
         if again != result:
             folder = self._run.outputs.folder(result.student.id)
@@ -124,7 +123,6 @@ class _Retelling:
         self._out.print()
 
     def _rendered(self) -> list[str]:
-        """Wait for the reports; return lines that name them."""
         lines = []
         while self._rendering.unfinished:
             for event in self._rendering.events():
@@ -357,7 +355,6 @@ class _Rescoring:
         return self._old[check].settings != self._new[check].settings
 
     def _differences(self, before: Result, after: Result) -> list[str]:
-        """Return the mark before and after, and each check whose points differ."""
         lines = [f"{after.student.id}: {self._difference(before.score, after.score)}"]
         was = {check.id: check for check in before.checks}
         for check in after.checks:

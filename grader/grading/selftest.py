@@ -145,7 +145,6 @@ def _specimen(file: YamlFile, lab: Lab, folder: Path, name: str, data: object, c
 
 
 def _left_out(lab: Lab, fails: Iterable[str]) -> tuple[str, ...]:
-    """Return the checks that do not count for a kernel that fails these."""
     of_host_code = lab.program is not None or any(failed.endswith(NOT_OF_THE_KERNEL) for failed in fails)
     return MACHINE_DEPENDENT if of_host_code else (*MACHINE_DEPENDENT, *NOT_OF_THE_KERNEL)
 

@@ -246,7 +246,6 @@ def _obstacle(changed: Changed) -> Message:
 
 
 def _size_obstacle(kernel: BoundKernel, sizes: Sizes) -> Message | None:
-    """Return why the kernel cannot run at these sizes, None when it can."""
     for name, value in kernel.interpretation.pinned:
         if sizes[name] != value:
             return msg("sweeps.size_written", size=name, value=value)

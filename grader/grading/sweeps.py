@@ -197,7 +197,6 @@ class GpuSweeps:
         return LoadedPoint(point, module, point.kernel.launch_without_data(loaded, sizes))
 
     def _timed(self, sweep: Sweep, group: Sequence[LoadedPoint]) -> list[SweepPoint]:
-        """Return the points of one kernel at one size, timed side by side."""
         loaded = {one.name: one for one in group}
         failures: dict[str, str] = {}
         check = self._check(group[0])

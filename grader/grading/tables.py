@@ -409,8 +409,6 @@ class Account:
 
 
 class _Bars(Account):
-    """On a terminal: a line each, and bars below."""
-
     def __init__(self, out: Console, total: int, progress: Progress) -> None:
         super().__init__(out, total)
         self._progress = progress

@@ -270,7 +270,6 @@ def main(connection: socket.socket) -> None:
 
 
 def _serve(channel: Channel[GradeTask]) -> None:
-    """Grade one task.  Raises PeerGone."""
     from grader.words import speak
 
     task = channel.receive()

@@ -168,7 +168,6 @@ def _numbers_in(data: bytes) -> list[str]:
 
 
 def _numbers(file: str, words: Sequence[str], shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array | Message:
-    """Return the numbers as an array, or the message that says why they are none."""
     if file == STDOUT and len(words) > prod(shape):
         shown = ", ".join(word[:SHOWN_CHARACTERS] for word in words[:SHOWN_NUMBERS])
         return msg("outputs.printed", file=file, got=len(words), expected=prod(shape), shown=shown)

@@ -145,7 +145,6 @@ def _renamed(text: str, names: Collection[str], file: int) -> str:
 
 
 def _numbered(text: str, file: int) -> str:
-    """`text` with numbers of source files, and labels of its sections, that no other file has."""
     text = _FILE.sub(lambda match: f"{match[1]}{_number(match[2], file)}", _HEADER.sub("", text))
     text = _PLACE.sub(lambda match: f"{match[1]}{_number(match[2], file)}", text)
     return _INFO.sub(lambda match: own_name(match[0], file), text)

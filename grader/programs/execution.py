@@ -179,7 +179,6 @@ def is_too_large(observation: Observation) -> bool:
 
 
 def _at_smaller_size(observation: Observation, change: SizeChange) -> Observation:
-    """Record in an observation which number was made smaller for it."""
     before, after = change.numbers
     message = msg("programs.starts", name=change.name, before=before, after=after)
     remark = ProgramFinding("smaller", "remark", message, change.line if change.file else 0, change.file)

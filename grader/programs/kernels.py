@@ -113,7 +113,6 @@ class DeviceCompiler:
             self._compiled_for[number], self._first[number] = architecture, result
 
     def _compile(self, unit: int, names: Sequence[str], architecture: str = "") -> tuple[str, CompileResult]:
-        """Compile a file; return the architecture that it was compiled for, and the result."""
         assert self.compiler is not None
         options = (
             *self._program.macro_options,

@@ -185,7 +185,6 @@ def _kernels(observation: Observation) -> set[str]:
 
 
 def _is_small(observation: Observation) -> bool:
-    """Whether the kernels of a run are small enough to be executed."""
     threads = sum(math.prod(launch.grid) * math.prod(launch.block) for launch in observation.launches)
     return threads * FEWEST_PER_THREAD <= WITH_RESULTS.kernel_instructions
 

@@ -256,7 +256,6 @@ class Repeats:
         return True
 
     def _digest(self, array: MemoryArray) -> bytes:
-        """Return the digest of an array's bytes and of which of them are valid."""
         if array.digest is None:
             array.digest = self._digest_of(array.data, array.valid)
         return array.digest

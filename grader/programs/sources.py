@@ -243,7 +243,6 @@ def _is_active(parsed: ParsedFile, line: int) -> bool:
 
 
 def _place(path: Path, folder: Path) -> str:
-    """Return the name of a file relative to `folder`."""
     return path.resolve().relative_to(folder).as_posix()
 
 

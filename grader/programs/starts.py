@@ -214,7 +214,6 @@ def _choice_in(text: str) -> int | None:
 
 
 def _read_before(head: str) -> int:
-    """Return how many numbers a program reads before the one that it chooses by."""
     formats = [str(match[1]) for match in _SCANNED.finditer(head)]
     typed = [str(match[1]) for match in _TYPED_IN.finditer(head)]
     read = sum(len(re.findall(r"%[ld]", line)) for line in formats) + sum(line.count(">>") for line in typed)

@@ -94,7 +94,6 @@ def same_sources(run: SeenRun, kernels: Mapping[str, Kernel]) -> list[FlowFault]
 
 
 def _is_followed(run: SeenRun) -> bool:
-    """Whether a run was seen to its end, with all that it launched and copied."""
     return run.ended and bool(run.order) and all(step.launch >= 0 for step in run.order)
 
 
@@ -131,7 +130,6 @@ def _same_sources(run: SeenRun, kernels: Mapping[str, Kernel]) -> Iterator[_Kind
 
 
 def _merged(faults: Iterable[_Kind]) -> list[FlowFault]:
-    """Return each fault once, with all kernels that it concerns."""
     merged: dict[tuple[object, ...], _Kind] = {}
     for kind in faults:
         # Of several launches that it spoils the first is named.

@@ -98,7 +98,6 @@ def _elements(sizes: Sizes) -> int:
 
 
 def _attempt(trials: Trials, kernel: BoundKernel, sizes: Sizes) -> Diagnosis | None:
-    """Return the diagnosis at these sizes; None where the output is right, or there is none."""
     if _largest_output(kernel, sizes) > MAX_TRACED:
         return None
     try:

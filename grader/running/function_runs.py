@@ -266,7 +266,6 @@ class FunctionRuns:
             yield self._case(kind, sizes, self.oracle)
 
     def _tests(self) -> Iterator[Case]:
-        """Yield the cases of all variants' tests that are not secret."""
         for variant in self.lab.variants:
             for name, test in variant.tests.items():
                 if not test.is_secret(self.lab.view):

@@ -183,7 +183,6 @@ def _host_fault(kind: FaultKind, fault: SeenFault | FlowFault | ProgramFinding) 
 
 
 def _is_of(fault: FlowFault, kernel: str, instance: tuple[str, ...] | None) -> bool:
-    """Whether a fault concerns a kernel, or one instance of it."""
     return any(name == kernel and instance in (None, own) for name, own in fault.kernels)
 
 
@@ -279,7 +278,6 @@ def _host_text(submission: Submission, source: SourceText) -> str:
 
 
 def _unchecked(launches: Sequence[SeenLaunch]) -> list[HostFault]:
-    """Return a fault for each line whose launches are never checked for errors."""
     checked = {(launch.file, launch.line) for launch in launches if launch.checked}
     places = dict.fromkeys((launch.file, launch.line) for launch in launches)
     return [
@@ -437,7 +435,6 @@ def _untouched(texts: Mapping[str, str], runs: Sequence[SeenRun]) -> Callable[[s
 
 
 def _text_of(submission: Submission, kernel: Kernel) -> str:
-    """Return the text of a kernel and of the device functions in its file that it calls."""
     source = next((source for source in submission.sources if source.file == kernel.file), None)
     return reached_text(kernel.name, without_comments(source.text)) if source is not None else ""
 

@@ -112,7 +112,6 @@ def _line(text: str, at: int) -> int:
 
 
 def _function_around(text: str, at: int) -> tuple[int, int]:
-    """Return the offsets of the outermost braces around `at`."""
     depth, low = 0, 0
     for place in range(len(text)):
         if text[place] == "{":
@@ -146,7 +145,6 @@ def _is_read(statement: str, name: str) -> bool:
 
 
 def _declared(statement: str) -> list[str]:
-    """Return the names that a statement declares."""
     match = _DECLARATION.match(statement)
     if match is None:
         return []
@@ -217,7 +215,6 @@ def _launches_of_instance(kernel: BoundKernel) -> list[SeenLaunch]:
 
 
 def _case(trials: Trials, evidence: Evidence, kernel: BoundKernel, run: SeenRun) -> Run | None:
-    """Return a run at the sizes that the program had in `run`; None where they are unknown."""
     lines = {launch.line for launch in _launches_of_instance(kernel)}
     name = kernel.binding.kernel.name
     launches = [x for x in run.launches if x.kernel == name and x.line in lines and not x.refused]

@@ -112,7 +112,6 @@ class ProgramRuns(FunctionRuns):
     def _compared(
         self, sizes: Sizes, observation: Observation, inputs: Mapping[str, Array], expected: Mapping[str, Array]
     ) -> list[Difference] | Message:
-        """Return the difference of each output, or why one cannot be read."""
         arrays = {name: array for name, array in inputs.items() if array.ndim}
         differences = []
         for parameter in self._outputs():
@@ -131,7 +130,6 @@ def _bytes(parameter: Parameter, shape: tuple[int, ...]) -> int:
 
 
 def _output(parameter: Parameter, shape: tuple[int, ...], sizes: Sizes, observation: Observation) -> Array | Message:
-    """Return an output of the program, or why there is none."""
     rule = parameter.file
     assert rule is not None
     if rule.name == STDOUT:

@@ -345,7 +345,6 @@ def _failure(result: CompileResult) -> Compilation:
 
 
 def _newest_that_are(by_device: Mapping[str, Evidence]) -> list[str]:
-    """Return the newest devices on all of which the kernel is right, oldest first."""
     right: list[str] = []
     for device in reversed(list(by_device)):
         if not _is_right(by_device[device]):
@@ -374,7 +373,6 @@ def _number(target: str) -> int:
 
 
 def _capability(target: str) -> str:
-    """Return the compute capability of a virtual architecture: "8.0" of "compute_80"."""
     return f"{_number(target) // 10}.{_number(target) % 10}"
 
 

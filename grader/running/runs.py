@@ -164,7 +164,6 @@ def _with_hazards_of_block(trials: Trials, kernel: BoundKernel, run: Run) -> Run
 
 
 def _with_tests(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> Evidence:
-    """Return `evidence` with the variant's tests at sizes that the kernel takes as they are."""
     tests = {}
     for name, test in evidence.variant.tests.items():
         rules, sizes = kernel.sizes, dict(test.sizes)

@@ -183,7 +183,6 @@ def file_of(data: Mapping[str, object]) -> object:
 
 @cache
 def _lines_in(words: Words) -> frozenset[str]:
-    """Return the names of data that words put in as lines."""
     if callable(words):
         return _OF_FUNCTIONS
     english = f"{words.one} {words.many}" if isinstance(words, Plural) else words
@@ -305,7 +304,6 @@ def fault_title(check: str, message: Message | None) -> str:
 
 
 def _ids_within(message: Message) -> Iterator[str]:
-    """Yield the ids of a message and of the messages put into it, in order."""
     yield message.id
     for value in message.data.values():
         for part in value if isinstance(value, list) else [value]:

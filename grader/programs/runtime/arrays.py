@@ -191,7 +191,6 @@ MAX_OBJECTS = 20_000
 
 
 def _format(channels: Sequence[int]) -> Format:
-    """Return the format that a cudaChannelFormatDesc describes."""
     *bits, kind = channels
     used = [b for b in bits if b]
     whole = used == bits[: len(used)] and len(used) in (1, 2, 4) and len(set(used)) == 1

@@ -172,7 +172,6 @@ class Calls:
 
 
 def _runs(arrays: Sequence[bytes], width: int) -> set[bytes]:
-    """Return every run of `RUN` elements in some arrays."""
     size = RUN * width
     return {data[at : at + size] for data in arrays for at in range(0, len(data) - size + 1, width)}
 

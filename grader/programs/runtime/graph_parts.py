@@ -117,7 +117,6 @@ def _list(state: State, handles: Sequence[int], nodes: int) -> None:
 
 
 def _write(state: State, nodes: int, count: int, handles: Sequence[int], also: tuple[int, Sequence[int]]) -> None:
-    """Write handles where there is room for them, and those beside each, and how many there are."""
     if nodes:
         (room,) = state.guest.unpack("Q", count)
         _list(state, handles[:room], nodes)
@@ -242,7 +241,6 @@ def _value(state: State, handle: int, stream: int) -> int:
 
 
 def _conditional(state: State, handle: int, kind: int, bodies: Sequence[Work]) -> Work:
-    """Return the work of a node that runs bodies as its condition says."""
 
     def run(stream: int) -> int:
         value = _value(state, handle, stream)

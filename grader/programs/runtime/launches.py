@@ -86,7 +86,6 @@ def _sizes(state: State, address: int) -> tuple[int, int, int]:
 
 
 def _by_address(state: State, function: int, place: Place, arguments: int) -> tuple[Kernel, list[bytes]]:
-    """Return the kernel with a host function, and the values of its arguments, whose addresses lie at `arguments`."""
     kernel = state.kernels.get(function)
     if kernel is None:
         raise CudaError(98, state.tell("bad_function", "error", msg("programs.no_kernel"), place))

@@ -247,7 +247,6 @@ def _value(text: str) -> str:
 
 
 def _calls(state: State, place: Place, names: Sequence[str]) -> Iterator[list[str]]:
-    """The arguments of each call of those functions that begins in a line."""
     lines = state.sources.at(place.file, place.line, 6)
     text = "\n".join(lines)
     first = lines[0] if lines else ""

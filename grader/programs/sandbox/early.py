@@ -197,7 +197,6 @@ class EarlyUse:
 
 
 def _pages(items: Sequence[Unwaited]) -> list[tuple[int, int]]:
-    """Return the pages, as (address, bytes), in which only such items lie."""
     wanted: set[int] = set()
     for item in items:
         allocation = item.allocation

@@ -394,7 +394,6 @@ class ProgramRun:
         return function
 
     def _call_guest(self, store: Any, exports: Any, name: str, *values: Any) -> Any:
-        """Call a function of the program's from within one of ours."""
         self._fuel.give()
         try:
             return exports[name](store, *values)

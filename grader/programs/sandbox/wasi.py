@@ -356,7 +356,6 @@ class Wasi:
         return not name or name in self._folders or any(self._inside(name))
 
     def _inside(self, folder: str) -> Iterator[str]:
-        """Return the names of all that lies in a folder, however deep."""
         self._meter.charge(rows=len(self.files) + len(self._folders))
         start = f"{folder}/" if folder else ""
         return (name for name in (*self.files, *self._folders) if name.startswith(start) and name != folder)

@@ -79,7 +79,6 @@ def main(connection: socket.socket, *options: str) -> None:
 
 
 def _card() -> tuple[OpenCard | None, str]:
-    """Open the first GPU; None and the reason where there is none."""
 
     try:
         return open_card(), ""

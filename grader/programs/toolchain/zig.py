@@ -122,14 +122,12 @@ def cache_folder() -> Path:
 
 
 def _can_be_used(folder: Path) -> bool:
-    """Make a folder; return whether files can be made in it."""
     with suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)
 
 
 def _has_room(folder: Path) -> bool:
-    """Whether the library lies there, or disk and quota have room for it."""
     if any(folder.glob(f"{VERSION}-*")):
         return True
     try:
@@ -320,7 +318,6 @@ def _overlay(lib: Path, folder: Path) -> None:
 
 
 def _sources() -> list[tuple[str, str]]:
-    """Return (group, path in `ziglang`) of every source."""
     sources, group = [], ""
     for line in (_HERE / "library_sources.txt").read_text().splitlines():
         if line.startswith("["):
@@ -332,7 +329,6 @@ def _sources() -> list[tuple[str, str]]:
 
 
 def _jobs(lib: Path, folder: Path) -> list[tuple[list[str], Path]]:
-    """Return commands, each with the file that it makes."""
     (folder / "objects").mkdir()
     overlay = folder / "include"
     jobs = []

@@ -135,7 +135,6 @@ class AsyncCopies:
         promise.arrive(lanes)
 
     def _let_arrive(self, chosen: Callable[[_Copy], Array]) -> None:
-        """Complete copies, in order, for the lanes that `chosen` selects."""
         left: list[_Copy] = []
         for copy in self._copies:
             arrives = chosen(copy)

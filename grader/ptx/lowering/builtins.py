@@ -282,12 +282,10 @@ def _parameter_buffer(group: Group, instruction: Instruction, arguments: list[in
 
 
 def _fields(group: Group, address: int) -> list[Index3]:
-    """Return the `dim3` in a `.param` variable for each lane."""
     return list(zip(*(_argument(group, address + 4 * axis, U32).tolist() for axis in range(3)), strict=True))
 
 
 def _errors(group: Group) -> dict[int, int]:
-    """Return the last error of the launch API by lane."""
     errors: dict[int, int] = group.batch.extensions.setdefault("errors of launches", {})
     return errors
 

@@ -66,7 +66,6 @@ class Barriers:
             self._report(waiter, group.lanes, block.first, waiter.group.lanes, blocks)
 
     def _report(self, at: BarrierWaiter, lanes: Lanes, other: Instruction, other_lanes: Lanes, blocks: Array) -> None:
-        """Report divergence at the barrier of `at`: one of `lanes` is to blame, `other` is where its opponent is."""
         batch = self.batch
         mixed = is_barrier(other.opcode) and lanes is at.group.lanes
         first = int(lanes.ids[np.searchsorted(lanes.blocks, blocks[0])])

@@ -153,7 +153,6 @@ class Conflicts:
         )
 
     def _kind(self, event: Access) -> str:
-        """Return the kind of an access for `Shadow`."""
         spec = event.spec
         if event.op == "load":
             polls = spec.polls and event.address.array.space == "shared"

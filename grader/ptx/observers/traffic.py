@@ -230,7 +230,6 @@ class Traffic(Observer):
     def _costs(
         self, resolved: ResolvedAddress, op: str, width: int, space: str, distances: Sequence[int]
     ) -> list[tuple[Any, ...]]:
-        """Return the cost of an access moved by each of some distances."""
         memo, period = _memo(resolved, space)
         keys = [("traffic", op, width, space, (resolved.shift + distance) % period) for distance in distances]
         by_key = {key: memo[key] for key in keys if key in memo}

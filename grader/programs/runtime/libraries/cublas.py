@@ -62,7 +62,6 @@ def _vectors(call: Call, args: Arguments, names: str) -> list[Operand]:
 
 
 def _in_type(call: Call, args: Arguments, vector: Operand) -> Array:
-    """Return numbers in the type that is computed in."""
     return vector[0].astype(_type(call, args, "e"), copy=False)
 
 

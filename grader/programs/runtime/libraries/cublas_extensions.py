@@ -159,7 +159,6 @@ def solved(factors: Array, pivots: Array | None, right: Array, t: int) -> Array:
 
 
 def _factors_of(call: Call, args: Arguments) -> tuple[Operand, Array | None]:
-    """Return a factored matrix of a batch, and its pivots if there are any."""
     matrix = call.matrix_of(args, "a", args.n, args.n)
     pivots = call.array(args.pivots + 4 * args.n * args.number, args.n, "i4")[0] if args.pivots else None
     return matrix, pivots

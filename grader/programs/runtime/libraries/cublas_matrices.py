@@ -38,7 +38,6 @@ def blend(
 
 
 def _side(fill: int, n: int) -> Array:
-    """Return a mask of a triangle."""
     if fill not in (LOWER, UPPER):
         raise Refused(calls.INVALID_VALUE)
     return np.tri(n, dtype=bool) if fill == LOWER else np.tri(n, dtype=bool).T

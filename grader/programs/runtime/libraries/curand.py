@@ -154,7 +154,6 @@ sequences with better two-dimensional projections", 2008, which cuRAND names as 
 
 
 def _directions(dimension: int, bits: int) -> list[int]:
-    """Return the direction numbers of a dimension, lowest bit first."""
     polynomial, first = _SOBOL_ROWS[dimension]
     if not first:
         return [1 << (bits - 1 - bit) for bit in range(bits)]

@@ -243,7 +243,6 @@ def _potrf(call: Call, args: Arguments) -> None:
 
 
 def _rounded(matrix: Array, bits: int) -> Array:
-    """Return numbers with so many bits of mantissa, as factors are computed of them."""
     if bits >= np.finfo(matrix.dtype).nmant + 1:
         return matrix
     wide = np.ascontiguousarray(matrix)

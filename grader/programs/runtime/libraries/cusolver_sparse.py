@@ -37,7 +37,6 @@ def _give(call: Call, address: int, values: Array, dtype: str, is_host: bool) ->
 
 
 def _places(call: Call, args: Arguments, is_host: bool) -> tuple[Array, Array]:
-    """Return row and column of each number, from 0 on."""
     if not 0 <= args.m <= _MOST_ROWS or args.count < 0:
         raise Refused(calls.INVALID_VALUE)
     call.work(_WORK_PER_ROW, args.m + 1)

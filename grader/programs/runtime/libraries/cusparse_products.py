@@ -34,7 +34,6 @@ _MAX_TERMS = 1 << 27
 
 
 def _times(call: Call, matrix: Sparse, t: int, right: Array, computed: str) -> Array:
-    """Return op(A) times a dense matrix."""
     rows, columns = elements(call, matrix)
     values = values_of(call, matrix)
     call.read(values)
@@ -52,7 +51,6 @@ def _times(call: Call, matrix: Sparse, t: int, right: Array, computed: str) -> A
 
 
 def _of_batch(matrix: Sparse, number: int) -> Sparse:
-    """Return the matrix of a number, where there are several."""
     if not number or matrix.batches == 1:
         return matrix
     indices, values = np.dtype(matrix.types[0]).itemsize, np.dtype(matrix.dtype).itemsize
