@@ -18,24 +18,12 @@ import msgspec
 from grader.errors import InternalError
 from grader.message import msg
 from grader.processes.limits import IS_LINUX
-from grader.programs import own_check
+from grader.programs import own_check, starts
 from grader.programs.execution import TOO_LARGE, Setting, run_each
 from grader.programs.records import MAX_COPIES, MAX_LAUNCHES, Observation, ProgramFinding, RunLimits, Start
 from grader.programs.remembered import Stored
 from grader.programs.runtime.devices import GRADING
 from grader.programs.sources import Sources
-from grader.programs.starts import (
-    USUAL_BLOCK,
-    SizeChange,
-    applied,
-    changes,
-    instances_in,
-    launched_in,
-    made_ragged,
-    programs_of,
-    ways_to_choose,
-    ways_to_start,
-)
 from grader.ptx.limits import ISSUED_PER_LAUNCH, STEPS_AFTER_FAULT, STEPS_PER_LAUNCH
 from grader.submission.cpp.scopes import with_launches_of_comments
 from grader.submission.kernels.records import (
@@ -95,7 +83,10 @@ NOT_KEPT = HANGS | {"programs.compiler_time"}
 
 
 def observed(
-    sources: Sequence[SourceText], store: Stored | None = None, sizes: Sequence[int] = (), threads: int = USUAL_BLOCK
+    sources: Sequence[SourceText],
+    store: Stored | None = None,
+    sizes: Sequence[int] = (),
+    threads: int = starts.USUAL_BLOCK,
 ) -> ObservedRuns:
     """Run the programs in `sources`; a failure of this machine's is part of what is returned, and raises nothing.
 
@@ -120,17 +111,17 @@ def _as_file(source: SourceText, folder: Path) -> SourceText:
 
 def _observed(sources: Sequence[SourceText], store: Stored | None, sizes: Sequence[int], threads: int) -> ObservedRuns:
     setting = _setting(store)
-    programs = programs_of(sources)
+    programs = starts.programs_of(sources)
     if not programs:
         return ObservedRuns((SeenRun(tuple(s.file for s in sources), cause=msg("observation.no_main")),))
     runs: list[SeenRun] = []
     for files in programs:
         try:
-            ways = ways_to_start(files, sizes, threads)
+            ways = starts.ways_to_start(files, sizes, threads)
             words = [word for way in ways for word in way.arguments]
             program = sources_of(files).read(words)
             stored = store.get(program, ways) if store is not None else None
-            choices = ways_to_choose(files, sizes, threads)
+            choices = starts.ways_to_choose(files, sizes, threads)
             new_runs = _runs_and_results(files, ways, choices, setting) if stored is None else stored
             if len(files) > 1 and any(run.cause and run.cause.id == "programs.defined_twice" for run in new_runs):
                 # What lies beside it is no part of it but another version.
@@ -226,8 +217,8 @@ def _made_smaller(
 ) -> Iterator[tuple[SeenRun, Observation]]:
     """Yield runs with one of the program's sizes made smaller, likeliest first; cause: id of what ended it before."""
     texts = {source.file: source.text for source in files}
-    for change in changes(texts, start.arguments, cause)[:most]:
-        replaced, arguments = applied(change, texts, start.arguments)
+    for change in starts.changes(texts, start.arguments, cause)[:most]:
+        replaced, arguments = starts.applied(change, texts, start.arguments)
         run = Start(arguments, start.stdin)
         (observation,) = run_each(sources_of(files, replaced), [run], limits, setting)
         yield seen_run(files, observation, run, change), observation
@@ -245,10 +236,10 @@ def _runs(
     choices: what it is given besides, where some of its kernels were not launched.
     """
     sources = sources_of(files)
-    wanted = launched_in(files)
+    wanted = starts.launched_in(files)
     kernels: set[str] = set()
     # One template may be several variants; only who chooses launches them in several runs.
-    instances = instances_in(files) if choices else {}
+    instances = starts.instances_in(files) if choices else {}
     seen_instances: set[tuple[str, tuple[str, ...]]] = set()
     started: list[Start] = []
 
@@ -336,7 +327,7 @@ def _is_whole(launch: SeenLaunch) -> bool:
 
 
 def seen_run(
-    files: Sequence[SourceText], observation: Observation, run: Start, change: SizeChange | None = None
+    files: Sequence[SourceText], observation: Observation, run: Start, change: starts.SizeChange | None = None
 ) -> SeenRun:
     """Return a run as binding takes it."""
     # What a device refuses because of numbers that we chose is nobody's fault.
@@ -412,14 +403,14 @@ def probed(sources: Sequence[SourceText], observed: ObservedRuns, store: Stored 
     How it rounds its grids shows then.
     """
     probes: list[SeenRun] = []
-    for files in programs_of(sources):
+    for files in starts.programs_of(sources):
         names = tuple(source.file for source in files)
         first = next((run for run in observed.runs if run.files == names and run.launches and not run.change), None)
         if first is None:
             continue
         before = Start(first.arguments, first.stdin)
         values = (argument.value for launch in first.launches for argument in launch.arguments)
-        texts, start = made_ragged({source.file: source.text for source in files}, before, values)
+        texts, start = starts.made_ragged({source.file: source.text for source in files}, before, values)
         if not texts and start == before:
             continue
         try:

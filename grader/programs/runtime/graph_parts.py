@@ -8,26 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from grader.programs.device_memory import Piece
-from grader.programs.runtime import arrays, streams
-from grader.programs.runtime.graphs import (
-    CHILD,
-    CONDITION_BYTES,
-    HOST,
-    MEMCPY,
-    MEMSET,
-    add_node,
-    assign,
-    begin_capture,
-    child_work,
-    graph_of,
-    handle_of,
-    host_work,
-    in_order,
-    memcpy_work,
-    memset_work,
-    nodes_before,
-    ordered,
-)
+from grader.programs.runtime import arrays, graphs, streams
 from grader.programs.runtime.memory import GRAPH, memory_errors
 from grader.programs.runtime.ordering import Capture, Graph, Node, Place, Work, add
 from grader.programs.runtime.state import CudaError, Handlers, State
@@ -44,8 +25,8 @@ MAX_BODIES = 1000
 
 def capture_to_graph(state: State, place: Place, stream: int, graph: int, after: int, count: int, mode: int) -> None:
     """Capture into a graph that there is, after these nodes of it."""
-    owner, last = graph_of(state, graph), nodes_before(state, graph, after, count)
-    begin_capture(state, place, stream, mode)
+    owner, last = graphs.graph_of(state, graph), graphs.nodes_before(state, graph, after, count)
+    graphs.begin_capture(state, place, stream, mode)
     state.graphs.captures[stream] = Capture(owner, stream, last)
 
 
@@ -57,7 +38,7 @@ def capture_info(state: State, place: Place, stream: int, status: int, *numbers:
     state.guest.pack("i", status, int(held is not None))
     if held is None:
         return
-    handle = handle_of(state, held.graph)
+    handle = graphs.handle_of(state, held.graph)
     for address in (number, graph):
         if address:
             state.guest.pack("Q", address, handle)
@@ -70,26 +51,26 @@ def update_dependencies(state: State, place: Place, stream: int, nodes: int, cou
     held = state.graphs.captures.get(stream)
     if held is None or flags not in (_ADD, _SET):
         raise CudaError(1)
-    named = nodes_before(state, handle_of(state, held.graph), nodes, count)
+    named = graphs.nodes_before(state, graphs.handle_of(state, held.graph), nodes, count)
     held.last = named if flags == _SET else held.last | named
 
 
 def create_condition(state: State, place: Place, handle: int, graph: int, default: int, flags: int) -> None:
-    state.guest.pack("Q", handle, _new_condition(state, place, graph_of(state, graph), default, flags))
+    state.guest.pack("Q", handle, _new_condition(state, place, graphs.graph_of(state, graph), default, flags))
 
 
 def add_conditional(state: State, place: Place, node: int, graph: int, *numbers: int) -> None:
     """Add a node that runs bodies, new graphs whose handles are written, as a condition says."""
     after, count, condition, kind, size, bodies = numbers
-    owner, before = graph_of(state, graph), nodes_before(state, graph, after, count)
+    owner, before = graphs.graph_of(state, graph), graphs.nodes_before(state, graph, after, count)
     most = {IF: 2, WHILE: 1, SWITCH: MAX_BODIES}.get(kind, 0)
     if not 1 <= size <= most or not any(condition in known.conditions for known in state.graphs.graphs.values()):
         raise CudaError(1)
-    graphs = [Graph() for _ in range(size)]
-    _list(state, [handle_of(state, body) for body in graphs], bodies)
+    inner = [Graph() for _ in range(size)]
+    _list(state, [graphs.handle_of(state, body) for body in inner], bodies)
 
     def work_of() -> Work:
-        works = [in_order(state, ordered(state, body)) for body in graphs]
+        works = [graphs.in_order(state, graphs.ordered(state, body)) for body in inner]
         return _conditional(state, condition, kind, works)
 
     handle = state.handle()
@@ -103,7 +84,7 @@ def _adds_event(call: Callable[[State, Place, int, int], None], kind: int) -> Ca
     def add_event(state: State, place: Place, node: int, graph: int, after: int, count: int, event: int) -> None:
         if event not in state.events:
             raise CudaError(1)
-        add_node(state, node, graph, after, count, lambda stream: call(state, place, event, stream), kind)
+        graphs.add_node(state, node, graph, after, count, lambda stream: call(state, place, event, stream), kind)
 
     return add_event
 
@@ -127,11 +108,11 @@ def _write(state: State, nodes: int, count: int, handles: Sequence[int], also: t
 
 
 def get_nodes(state: State, place: Place, graph: int, nodes: int, count: int) -> None:
-    _write(state, nodes, count, list(graph_of(state, graph).nodes), (0, ()))
+    _write(state, nodes, count, list(graphs.graph_of(state, graph).nodes), (0, ()))
 
 
 def get_roots(state: State, place: Place, graph: int, nodes: int, count: int) -> None:
-    roots = [handle for handle, node in graph_of(state, graph).nodes.items() if not node.after]
+    roots = [handle for handle, node in graphs.graph_of(state, graph).nodes.items() if not node.after]
     _write(state, nodes, count, roots, (0, ()))
 
 
@@ -140,7 +121,7 @@ def _edges(graph: Graph) -> list[tuple[int, int]]:
 
 
 def get_edges(state: State, place: Place, graph: int, first: int, then: int, count: int) -> None:
-    edges = _edges(graph_of(state, graph))
+    edges = _edges(graphs.graph_of(state, graph))
     _write(state, first, count, [edge[0] for edge in edges], (then, [edge[1] for edge in edges]))
 
 
@@ -164,7 +145,7 @@ def get_dependents(state: State, place: Place, node: int, nodes: int, count: int
 
 
 def remove_dependencies(state: State, place: Place, graph: int, before: int, after: int, count: int) -> None:
-    owner = graph_of(state, graph)
+    owner = graphs.graph_of(state, graph)
     if not 0 <= count <= len(owner.nodes) ** 2:
         raise CudaError(1)
     first, then = (state.guest.unpack(f"{count}Q", at) if count else () for at in (before, after))
@@ -196,7 +177,7 @@ def _sets(work_of: Callable[[State, Place, int], Work], kind: int) -> Callable[.
     """A handler that gives a node of an executable graph other parameters."""
 
     def set_node(state: State, place: Place, executable: int, node: int, parameters: int) -> None:
-        _replace(graph_of(state, executable), node, work_of(state, place, parameters), kind)
+        _replace(graphs.graph_of(state, executable), node, work_of(state, place, parameters), kind)
 
     return set_node
 
@@ -212,8 +193,8 @@ def _sets_in_graph(work_of: Callable[[State, Place, int], Work], kind: int) -> C
 
 def set_memcpy(state: State, place: Place, executable: int, node: int, *copy: int) -> None:
     """Give a node other memory to copy; executable: 0 for a node of the graph itself."""
-    owner = graph_of(state, executable) if executable else _owner(state, node)
-    _replace(owner, node, memcpy_work(state, place, *copy), MEMCPY)
+    owner = graphs.graph_of(state, executable) if executable else _owner(state, node)
+    _replace(owner, node, graphs.memcpy_work(state, place, *copy), graphs.MEMCPY)
 
 
 # -- conditions: numbers on the device that kernels set, by which a node runs one of its bodies or repeats.  The handle
@@ -225,17 +206,17 @@ def _new_condition(state: State, place: Place, graph: Graph, default: int, flags
     if flags not in (0, _ASSIGN_DEFAULT):
         raise CudaError(1)
     with memory_errors():
-        handle = state.memory.allocate("condition", CONDITION_BYTES, GRAPH, place.line, place.file).base
+        handle = state.memory.allocate("condition", graphs.CONDITION_BYTES, GRAPH, place.line, place.file).base
     graph.conditions[handle] = default & 0xFFFFFFFF if flags else None
-    assign(state, handle, default if flags else 0, 0)
+    graphs.assign(state, handle, default if flags else 0, 0)
     return handle
 
 
 def _value(state: State, handle: int, stream: int) -> int:
     """Return what a condition is once all that was queued has been done."""
     queue = state.stream(stream)
-    data = np.zeros(CONDITION_BYTES, np.uint8)
-    state.memory.copy(Piece(data=data), Piece(state.memory.live[handle]), [(0, 0, CONDITION_BYTES)], queue)
+    data = np.zeros(graphs.CONDITION_BYTES, np.uint8)
+    state.memory.copy(Piece(data=data), Piece(state.memory.live[handle]), [(0, 0, graphs.CONDITION_BYTES)], queue)
     state.gpu.wait([queue.number])
     return int(data.view("<u4")[0])
 
@@ -277,12 +258,12 @@ HANDLERS: Handlers = {
     "cudaGraphNodeGetDependentNodes": ("iii", get_dependents),
     "cudaGraphRemoveDependencies": ("iiii", remove_dependencies),
     "cudaGraphDestroyNode": ("i", destroy_node),
-    "cudaGraphExecMemcpyNodeSetParams": ("iii", _sets(arrays.prepared_3d, MEMCPY)),
-    "cudaGraphExecMemsetNodeSetParams": ("iii", _sets(memset_work, MEMSET)),
-    "cudaGraphExecHostNodeSetParams": ("iii", _sets(host_work, HOST)),
-    "cudaGraphExecChildGraphNodeSetParams": ("iii", _sets(child_work, CHILD)),
-    "cudaGraphMemcpyNodeSetParams": ("ii", _sets_in_graph(arrays.prepared_3d, MEMCPY)),
-    "cudaGraphMemsetNodeSetParams": ("ii", _sets_in_graph(memset_work, MEMSET)),
-    "cudaGraphHostNodeSetParams": ("ii", _sets_in_graph(host_work, HOST)),
+    "cudaGraphExecMemcpyNodeSetParams": ("iii", _sets(arrays.prepared_3d, graphs.MEMCPY)),
+    "cudaGraphExecMemsetNodeSetParams": ("iii", _sets(graphs.memset_work, graphs.MEMSET)),
+    "cudaGraphExecHostNodeSetParams": ("iii", _sets(graphs.host_work, graphs.HOST)),
+    "cudaGraphExecChildGraphNodeSetParams": ("iii", _sets(graphs.child_work, graphs.CHILD)),
+    "cudaGraphMemcpyNodeSetParams": ("ii", _sets_in_graph(arrays.prepared_3d, graphs.MEMCPY)),
+    "cudaGraphMemsetNodeSetParams": ("ii", _sets_in_graph(graphs.memset_work, graphs.MEMSET)),
+    "cudaGraphHostNodeSetParams": ("ii", _sets_in_graph(graphs.host_work, graphs.HOST)),
     "cudaGraphExecMemcpyNodeSetParams1D": ("iiiiii", set_memcpy),
 }

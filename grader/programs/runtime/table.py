@@ -39,30 +39,12 @@ from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.state import NOT_READY, CudaError, Handlers, State
 from grader.programs.sandbox.guest import BadPointer
 
-CALLS: Handlers = {
-    **memory.HANDLERS,
-    **pools.HANDLERS,
-    **copies.HANDLERS,
-    **arrays.HANDLERS,
-    **launches.HANDLERS,
-    **graphs.HANDLERS,
-    **graph_parts.HANDLERS,
-    **modules.HANDLERS,
-    **registration.HANDLERS,
-    **streams.HANDLERS,
-    **queries.HANDLERS,
-    **cublas.HANDLERS,
-    **cublas_matrices.HANDLERS,
-    **cublas_extensions.HANDLERS,
-    **cublas_lt.HANDLERS,
-    **cufft.HANDLERS,
-    **curand.HANDLERS,
-    **cusolver.HANDLERS,
-    **cusolver_batches.HANDLERS,
-    **cusolver_sparse.HANDLERS,
-    **cusparse.HANDLERS,
-    **cusparse_products.HANDLERS,
-}
+_RUNTIME = (
+    *(memory, pools, copies, arrays, launches, graphs, graph_parts, modules, registration, streams, queries),
+    *(cublas, cublas_matrices, cublas_extensions, cublas_lt, cufft, curand),
+    *(cusolver, cusolver_batches, cusolver_sparse, cusparse, cusparse_products),
+)
+CALLS: Handlers = {name: handler for module in _RUNTIME for name, handler in module.HANDLERS.items()}
 INTERNAL = registration.INTERNAL
 
 
