@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from grader import i18n
 from grader.cli.options import (
     PathType,
     backend_option,
@@ -91,7 +92,6 @@ def _check(
     out_of: float | None,
     backend: str,
     labs_folders: tuple[Path, ...],
-    lang: str,
     view: View | None,
 ) -> int:
     """Return 0 when there is nothing to be mended in any of them, else the highest code of one."""
@@ -107,7 +107,7 @@ def _check(
     options = GradeOptions(
         lab=lab or "",
         backend=backend,
-        language=lang,
+        language=i18n.language(),
         labs_folders=tuple(str(folder) for folder in labs_folders),
         sweeps=False,
         # Gradescope hides tests from students itself.
@@ -193,7 +193,7 @@ def watch_command() -> click.Command:
     )
 
 
-def _watch(path: Path, lab: str | None, labs_folders: tuple[Path, ...], lang: str) -> int:
+def _watch(path: Path, lab: str | None, labs_folders: tuple[Path, ...]) -> int:
     from grader.grading.options import GradeOptions, Warm
     from grader.grading.session import lab_of, task_of
 
@@ -201,7 +201,7 @@ def _watch(path: Path, lab: str | None, labs_folders: tuple[Path, ...], lang: st
     options = GradeOptions(
         lab=lab or lab_of(path, names),
         backend="emulator",
-        language=lang,
+        language=i18n.language(),
         labs_folders=names,
         sweeps=False,
         repairs=False,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from grader import i18n
 from grader.cli.options import PathType, backend_option, complain, jobs_option, labs_option, lang_option, no_pdf_option
 from grader.devices import DEVICE_FILE
 from grader.errors import FileError, UsageError, describe_os_error
@@ -25,12 +26,12 @@ def labs_command() -> click.Command:
     )
 
 
-def _labs(labs_folders: tuple[Path, ...], lang: str) -> int:
+def _labs(labs_folders: tuple[Path, ...]) -> int:
     from grader.lab import labs
     from grader.report import terminal
     from grader.report.job import in_language
 
-    numbers = Numbers(lang)
+    numbers = Numbers(i18n.language())
     readable, broken = [], []
     for name in labs.folders(labs_folders):
         try:
@@ -41,7 +42,7 @@ def _labs(labs_folders: tuple[Path, ...], lang: str) -> int:
     for lab in sorted(readable, key=labs.by_course):
         points = sum(check.points for variant in lab.variants for check in variant.checks)
         names = ", ".join(variant.name for variant in lab.variants)
-        rows.append((lab.id, in_language(lab.title, lang), names, numbers.points(points)))
+        rows.append((lab.id, in_language(lab.title, i18n.language()), names, numbers.points(points)))
     terminal.show_table(terminal.console(), [_("Lab"), _("Title"), _("Variants"), _("Points")], rows)
     for refused in broken:
         complain(str(refused), refused.exit_code)
@@ -107,7 +108,6 @@ def _new_lab(
     memory: str | None,
     solution: Path | None,
     run_as: str,
-    lang: str,
 ) -> int:
     from grader.lab.interfaces import SIGNATURE
     from grader.lab.labs import create, next_steps
@@ -155,7 +155,7 @@ def calibrate_command() -> click.Command:
     )
 
 
-def _calibrate(lab: str | None, device: Path | None, labs_folders: tuple[Path, ...], lang: str) -> int:
+def _calibrate(lab: str | None, device: Path | None, labs_folders: tuple[Path, ...]) -> int:
     from grader.gpu.calibrate import calibrate, rows
     from grader.lab import labs
     from grader.report import terminal
@@ -216,9 +216,7 @@ def selftest_command() -> click.Command:
     )
 
 
-def _selftest(
-    lab: str | None, record: bool, backend: str, jobs: int | None, labs_folders: tuple[Path, ...], lang: str
-) -> int:
+def _selftest(lab: str | None, record: bool, backend: str, jobs: int | None, labs_folders: tuple[Path, ...]) -> int:
     from grader.grading.selftest import selftest
 
     return selftest(lab, backend, jobs, labs_folders, record)
@@ -230,7 +228,7 @@ def doctor_command() -> click.Command:
     return click.Command("doctor", params=[lang_option()], callback=_doctor, help=text)
 
 
-def _doctor(lang: str) -> int:
+def _doctor() -> int:
     """Print what this machine can do; return 0 whatever is found."""
     from grader import doctor
     from grader.report import terminal
@@ -276,10 +274,10 @@ def report_command() -> click.Command:
     )
 
 
-def _report(path: Path, lang: str, no_pdf: bool, labs_folders: tuple[Path, ...]) -> int:
+def _report(path: Path, no_pdf: bool, labs_folders: tuple[Path, ...]) -> int:
     from grader.grading.rescoring import retell
 
-    return retell(path, lang, not no_pdf, labs_folders)
+    return retell(path, i18n.language(), not no_pdf, labs_folders)
 
 
 def rescore_command() -> click.Command:
@@ -300,10 +298,10 @@ def rescore_command() -> click.Command:
     )
 
 
-def _rescore(path: Path, lang: str, no_pdf: bool, labs_folders: tuple[Path, ...]) -> int:
+def _rescore(path: Path, no_pdf: bool, labs_folders: tuple[Path, ...]) -> int:
     from grader.grading.rescoring import rescore
 
-    return rescore(path, lang, not no_pdf, labs_folders)
+    return rescore(path, i18n.language(), not no_pdf, labs_folders)
 
 
 def export_command() -> click.Command:
@@ -333,12 +331,10 @@ def export_command() -> click.Command:
     )
 
 
-def _export(
-    path: Path, formats: tuple[str, ...], lab_ids: tuple[str, ...], lang: str, labs_folders: tuple[Path, ...]
-) -> int:
+def _export(path: Path, formats: tuple[str, ...], lab_ids: tuple[str, ...], labs_folders: tuple[Path, ...]) -> int:
     from grader.grading.tables import export
 
-    return export(path, formats, lang, lab_ids, labs_folders)
+    return export(path, formats, i18n.language(), lab_ids, labs_folders)
 
 
 def similar_command() -> click.Command:
@@ -362,7 +358,7 @@ def similar_command() -> click.Command:
     )
 
 
-def _similar(path: Path, archives: tuple[Path, ...], lang: str, labs_folders: tuple[Path, ...]) -> int:
+def _similar(path: Path, archives: tuple[Path, ...], labs_folders: tuple[Path, ...]) -> int:
     from grader.grading.tables import compare_stored
 
-    return compare_stored(path, lang, archives, labs_folders)
+    return compare_stored(path, i18n.language(), archives, labs_folders)

@@ -195,7 +195,6 @@ def _grade(
     lab_ids: tuple[str, ...],
     backend: str,
     out: Path,
-    lang: str,
     no_pdf: bool,
     jobs: int | None,
     cluster: str,
@@ -221,7 +220,7 @@ def _grade(
         options = GradeOptions(
             lab=lab.id,
             backend=backend,
-            language=lang,
+            language=i18n.language(),
             labs_folders=tuple(str(folder) for folder in labs_folders),
             remeasure=remeasure,
             profilers=tuple(tool for tool, asked in (("ncu", profile), ("compute-sanitizer", sanitize)) if asked),
@@ -240,7 +239,7 @@ def _grade(
             is_single=single,
         )
         if len(wanted) > 1:
-            click.echo(f"━━ {in_language(lab.title, lang)} ({lab.id})")
+            click.echo(f"━━ {in_language(lab.title, i18n.language())} ({lab.id})")
         try:
             with blamed_on_us(out):
                 code = weightier((code, carry_out(order)))
@@ -407,9 +406,7 @@ def predict_command() -> click.Command:
     )
 
 
-def _predict(
-    path: Path, lab: str, device: str, size: tuple[str, ...], labs_folders: tuple[Path, ...], lang: str
-) -> int:
+def _predict(path: Path, lab: str, device: str, size: tuple[str, ...], labs_folders: tuple[Path, ...]) -> int:
     from grader.compiler.process import CompilerProcess
     from grader.grading.reading import Reading
     from grader.lab import labs
@@ -438,7 +435,7 @@ def _predict(
                 text(predicted) if isinstance(predicted, Message) else record_of(predicted, sizes, processor)
             )
     shown = ", ".join(f"{name} = {value}" for name, value in sizes.items())
-    terminal.show_predicted(terminal.console(), predicted_table(times, shown, Numbers(lang)))
+    terminal.show_predicted(terminal.console(), predicted_table(times, shown, Numbers(i18n.language())))
     return 0
 
 

@@ -243,9 +243,10 @@ def jobs_option(most: str = "") -> click.Option:
 
 
 def lang_option() -> click.Option:
-    """`--lang`, of every command."""
+    """`--lang`, of every command; it is in use before the others are read, see `main.language_of`."""
     return click.Option(
         ["--lang"],
+        expose_value=False,
         type=click.Choice(i18n.languages()),
         default=i18n.language(),
         help=_("Language of messages and reports (default: the locale's)."),

@@ -227,7 +227,6 @@ def _run(
     limit: str | None,
     shrink: bool,
     as_json: bool,
-    lang: str,
 ) -> int:
     from grader.gpu.process import has_driver
     from grader.processes.limits import IS_LINUX
@@ -385,7 +384,7 @@ class _BuildCommand(click.Command):
         return super().parse_args(ctx, rest)
 
 
-def _build(words: tuple[str, ...], device: str, lang: str) -> int:
+def _build(words: tuple[str, ...], device: str) -> int:
     from grader.programs.execution import SUFFIX, build_program, write_built
     from grader.programs.sources import read_program
 

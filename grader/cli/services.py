@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from grader import i18n
 from grader.cli.options import PathType, backend_option, labs_option, lang_option, one_lab
 from grader.errors import UsageError, describe_os_error
 from grader.files import data_root, write_atomically
@@ -59,9 +60,7 @@ def autograder_command() -> click.Command:
     )
 
 
-def _autograder(
-    service: str, lab: str, out: Path | None, grader: str, labs_folders: tuple[Path, ...], lang: str
-) -> int:
+def _autograder(service: str, lab: str, out: Path | None, grader: str, labs_folders: tuple[Path, ...]) -> int:
     from grader.autograders import ARCHIVES, SERVICES, Order, write_folder, zipped
     from grader.course.rules import secret
     from grader.lab import labs
@@ -75,7 +74,7 @@ def _autograder(
         raise UsageError(msg("labs.tests_in_repository", lab=lab, service=service, tests=", ".join(sealed)))
     order = Order(
         lab=assignment,
-        language=lang,
+        language=i18n.language(),
         built_in=assignment.path.resolve().is_relative_to((data_root() / "assignments").resolve()),
         requirement=grader,
         # A repository is the student's to read.
@@ -170,7 +169,6 @@ def _serve(
     per_minute: int,
     backend: str,
     labs_folders: tuple[Path, ...],
-    lang: str,
 ) -> int:
     import logging
     import socket
@@ -200,7 +198,7 @@ def _serve(
     hosts = ("localhost", "127.0.0.1", "[::1]", shown, *name)
     names = tuple(str(folder) for folder in labs_folders)
     settings = Settings(
-        language=lang,
+        language=i18n.language(),
         labs_folders=names,
         token=token,
         teacher_token=secrets.token_urlsafe(12) if reports else "",

@@ -174,6 +174,7 @@ def _beyond_marks(
 ) -> Result:
     """Add what no mark depends on to the result of kernels: a warp's steps, predicted times, sweeps, changes."""
     from grader.compiler.several import Compilers, at_once
+    from grader.grading.counted_sweeps import targets_of
     from grader.grading.predictions import in_result, swept
     from grader.grading.sweeps import original_of, sweep
     from grader.launching.trial import with_warp_steps
@@ -191,7 +192,11 @@ def _beyond_marks(
             predicting = beside.start(partial(_predict, lab, emulated, processor, compiler, grading.processes))
         if lab.sweeps:
             run = partial(sweep, lab, original, by_variant, grading.oracle, compilers, gpu, options.remeasure)
-            sweeps = swept(run, lab, original, by_variant, processor, compilers, beside, grading.processes)
+            if processor is not None:
+                kernels, _reasons = targets_of(lab, original, by_variant)
+                sweeps = swept(run, lab, kernels, processor, compilers, beside, grading.processes)
+            else:
+                sweeps = run()
             result = structs.replace(result, sweeps=sweeps)
         predicted = predicting.result() if predicting is not None else predicted
     if processor is not None:

@@ -20,8 +20,7 @@ from msgspec import structs
 
 from grader.checks.execution import predicted_figures
 from grader.gpu.bench import lab_files, metric_of
-from grader.grading.counted_sweeps import targets_of
-from grader.grading.sweep_plan import PreparedPoint, planned, reference_target
+from grader.grading.sweep_plan import PreparedPoint, Target, planned, reference_target
 from grader.lab.checks import SpeedupSettings
 from grader.lab.records import Lab, Sizes, Sweep
 from grader.launching.backend import ARCHITECTURE
@@ -34,7 +33,6 @@ from grader.processes.child import ChildProgram
 from grader.processes.pool import Answer, Beside, Pool, Waiting, wait
 from grader.result import Check, Result
 from grader.running.evidence import Evidence
-from grader.submission.changes import Original
 from grader.timing.instructions import Processor, named_like, read_device
 from grader.timing.model import Prediction
 from grader.timing.prediction import (
@@ -174,22 +172,19 @@ MOST_STEPS = 8_000
 def swept(
     run: Callable[[], list[SweepRecord]],
     lab: Lab,
-    original: Original,
-    evidence: Mapping[str, Evidence],
-    processor: Processor | None,
+    kernels: Sequence[Target],
+    processor: Processor,
     compilers: Compilers,
     beside: Beside,
-    processes: int = 1,
+    processes: int,
 ) -> list[SweepRecord]:
     """Sweeps that `run` runs, with predicted times of the student's kernels, which are made meanwhile; over kinds of
     host memory there are none.
 
-    evidence: by variant, tells which kernels are right.  processor: the device that is predicted for, None for none.
+    kernels: that are swept, the lab's own too.  processor: the device that is predicted for.
     processes: that may be at work at once.
     """
-    if processor is None:
-        return run()
-    targets = [target for target in targets_of(lab, original, evidence)[0] if target.of == "submission"]
+    targets = [target for target in kernels if target.of == "submission"]
     sweeps = {sweep.id: sweep for sweep in lab.sweeps if not sweep.host_memory}
     with ThreadPoolExecutor(compilers.at_once) as compiling:
         stores = (
