@@ -307,7 +307,7 @@ def similar(
     known_rare = {word for source in given for word in source.rare}
     total = len(everyone)
     weights = {key: log((total + 1) / count) for key, count in counts.items() if key not in left_out}
-    masses = {name: _mass(source, weights) for name, source in everyone.items()}
+    masses = {name: sum(weights.get(key, 0.0) for key in source.hashes) for name, source in everyone.items()}
     too_short = tuple(name for name in prints if sum(key in weights for key in prints[name].hashes) < LEAST_PRINTS)
     pairs = []
     for left, right in _candidates(prints, older, weights):
@@ -371,10 +371,6 @@ def _common(prints: Mapping[str, Print]) -> set[int]:
         return set()
     counts = Counter(key for source in prints.values() for key in source.hashes)
     return {key for key, count in counts.items() if count > COMMON_SHARE * len(prints)}
-
-
-def _mass(fingerprint: Print, weights: Mapping[int, float]) -> float:
-    return sum(weights.get(key, 0.0) for key in fingerprint.hashes)
 
 
 def _candidates(

@@ -339,16 +339,11 @@ def _reason_of(ending: Ending | None) -> str:
     if ending is None:
         return ""
     # The bound on processor time is a time limit too, unless it is the shell's.
-    if ending.status == -signal.SIGXCPU and not _is_short_of_time():
+    if ending.status == -signal.SIGXCPU and "ulimit -t" not in limits.shortage():
         return "timeout"
     if ending.by_signal:
         return "crashed" if -ending.status in _OWN_SIGNALS else ""
     return "crashed" if "MemoryError" in ending.output else ""
-
-
-def _is_short_of_time() -> bool:
-    """Whether the shell that the grader was started from bounds processor time."""
-    return "ulimit -t" in limits.shortage()
 
 
 def _last_line(ending: Ending | None) -> str:

@@ -80,7 +80,7 @@ def attempts(entries: Sequence[Found], whole: str) -> tuple[list[Attempt], list[
             _add(by_key, where, item)
         else:
             others.append(item)
-    sources = [item for item in others if isinstance(item, File) and _is_source(item)]
+    sources = [item for item in others if isinstance(item, File) and item.parts[-1].lower().endswith(SOURCES)]
     if reader is _folders and sources and sum(map(_has_source, by_key.values())) < 2:
         # Its folders are its own: `include`, `src`.
         alone = Attempt(Person(id=whole))
@@ -104,10 +104,6 @@ def _add(attempts_by_person: dict[str, Attempt], where: Where, item: Found) -> N
         if attempt.files.get(rest, item.data) != item.data:
             attempt.problems.append(msg("intake.doubled", name="/".join(rest)))
         attempt.files[rest] = item.data
-
-
-def _is_source(item: File) -> bool:
-    return item.parts[-1].lower().endswith(SOURCES)
 
 
 def _has_source(attempt: Attempt) -> bool:

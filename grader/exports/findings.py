@@ -257,14 +257,10 @@ def _compiler_errors(check: Check) -> list[tuple[str, int, str]]:
         try:
             message = text(Message(message))
         except NoWordsError:
-            if _is_id(message):
+            if message.startswith("compiler.") and " " not in message:
                 continue
         located.append((str(error.get("file", "")), int(error.get("line", 1)), message))
     return located
-
-
-def _is_id(message: str) -> bool:
-    return message.startswith("compiler.") and " " not in message
 
 
 def _remarks(result: Result) -> Iterator[Finding]:

@@ -258,7 +258,7 @@ def _runs(
         # Without arguments it may have been told how to be called, and be larger than with them.
         started.append(ways[len(started)] if len(started) < len(ways) else Start())
         is_last_word = bool(started[-1].arguments) or not any(way.arguments for way in ways)
-        return has_all() or (is_last_word and _is_too_large(observation))
+        return has_all() or (is_last_word and (observation.cause is not None and observation.cause.id in TOO_LARGE))
 
     observations = run_each(sources, ways, TRACED, setting, is_enough, results.then)[: len(started) or 1]
     runs = [seen_run(files, observation, way) for observation, way in zip(observations, ways, strict=False)]
@@ -314,10 +314,6 @@ def sources_of(files: Sequence[SourceText], replaced: Mapping[str, str] | None =
 def _telling(runs: Sequence[SeenRun]) -> list[SeenRun]:
     """Return the runs that launched something; only the first run where none did."""
     return [run for run in runs if run.launches] or list(runs[:1])
-
-
-def _is_too_large(observation: Observation) -> bool:
-    return observation.cause is not None and observation.cause.id in TOO_LARGE
 
 
 def _is_whole(launch: SeenLaunch) -> bool:

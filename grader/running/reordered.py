@@ -300,7 +300,7 @@ def with_newer_devices(
     if not targets or not evidence.runs or evidence.interpretation is None:
         return evidence
     by_device = {
-        _capability(target): ready or again(replace(kernel, target=target))
+        f"{_number(target) // 10}.{_number(target) % 10}": ready or again(replace(kernel, target=target))
         for target, ready in _others(trials, evidence, kernel.read_as(evidence.interpretation), targets)
     }
     if asks_for_device(texts.values()) and not _is_right(evidence):
@@ -370,10 +370,6 @@ def _unfollowed(evidence: Evidence) -> Message | None:
 
 def _number(target: str) -> int:
     return int(target.rpartition("_")[2])
-
-
-def _capability(target: str) -> str:
-    return f"{_number(target) // 10}.{_number(target) % 10}"
 
 
 SUB_PARTITIONS = 4

@@ -280,7 +280,7 @@ def fma_f64(a: Array, b: Array, c: Array, rounding: str = "rn") -> Array:
         loss = product_error + total_error
         result: Array = total + loss * _LESS
         certain = result == total + loss * _MORE
-        if np.logical_and.reduce(certain) and _least_magnitude(product) > _ERROR_FREE:
+        if np.logical_and.reduce(certain) and float(np.minimum.reduce(np.abs(product))) > _ERROR_FREE:
             return result
         doubtful = np.flatnonzero(~(certain & (np.abs(product) > _ERROR_FREE)))
         x, y, z = (_pick(operand, doubtful) for operand in (a, b, c))
@@ -291,10 +291,6 @@ def fma_f64(a: Array, b: Array, c: Array, rounding: str = "rn") -> Array:
 
 _LESS, _MORE = 1 - 2.0**-52, 1 + 2.0**-52
 _ERROR_FREE = 2.0**-900
-
-
-def _least_magnitude(value: Array) -> float:
-    return float(np.minimum.reduce(np.abs(value)))
 
 
 def _fma_f64_at_length(a: Array, b: Array, c: Array, rounding: str) -> Array:
