@@ -25,7 +25,6 @@ def use(language: str) -> None:
 
 
 def language() -> str:
-    """The language in use."""
     return _language
 
 

@@ -78,7 +78,6 @@ class Tokens:
 
 
 def tokens(text: str) -> Tokens:
-    """The tokens of a source."""
     all_tokens: list[Token] = []
     rare: set[str] = set()
     aliases, text = _aliases(text)
@@ -232,7 +231,6 @@ class Print:
 
 
 def fingerprint(text: str) -> Print:
-    """The fingerprints of a source."""
     source = tokens(text)
     codes = [crc32(token.key.encode()) for token in source.tokens]
     grams = [hash(tuple(codes[at : at + GRAM])) for at in range(len(codes) - GRAM + 1)]

@@ -136,7 +136,6 @@ def _divided(diagnosis: Diagnosis, factor: object) -> Message | None:
 
 
 def count(elements: ElementRange) -> int:
-    """Elements in a range."""
     return prod(high - low + 1 for low, high in elements.ranges)
 
 

@@ -77,7 +77,6 @@ class Job:
 
     @property
     def now(self) -> Standing:
-        """How far it is by now."""
         return self.standings[-1]
 
     def change(self, **parts: Any) -> None:

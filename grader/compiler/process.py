@@ -123,7 +123,6 @@ class CompilerProcess:
         self.close()
 
     def close(self) -> None:
-        """End the process."""
         self._end()
 
     def _end(self, wait_s: float = 0.0) -> Ending | None:

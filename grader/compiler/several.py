@@ -135,7 +135,6 @@ class KeptCompiler:
         self._process.widen(at_once)
 
     def close(self) -> None:
-        """End the processes."""
         self._process.close()
         self._first.close()
 

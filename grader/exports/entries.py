@@ -153,7 +153,6 @@ def percent(result: Result) -> float | None:
 
 
 def lab_points(lab: Lab) -> float:
-    """The points of all checks of a lab."""
     return round(sum(check.points for variant in lab.variants for check in variant.checks), 2)
 
 

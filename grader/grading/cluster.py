@@ -226,13 +226,11 @@ class ExecutorPool:
         return 2 * self._workers.threads if self._workers is not None else self._fixed_most
 
     def submit(self, task: GradeTask, _message: object = None) -> None:
-        """Have `task` graded."""
         self._waiting.append(task)
         self._hand_out()
 
     @property
     def unfinished(self) -> list[GradeTask]:
-        """What is not graded yet."""
         return [*self._running.values(), *self._waiting, *(task for task, _outcome in self._refused)]
 
     def events(self) -> Iterator[Answer[GradeTask, Outcome]]:

@@ -23,7 +23,6 @@ from grader.submission.records import Interpretation, Missing, Origin, VariantBi
 
 
 def variant_record(evidence: Evidence) -> Variant:
-    """The record of a variant."""
     binding = evidence.binding
     if isinstance(binding, Missing):
         return Variant()

@@ -308,7 +308,6 @@ class Rows:
 
     @property
     def missing(self) -> list[str]:
-        """Who has no row yet."""
         return [work.student for place, work in enumerate(self._works) if place not in self._entries]
 
     @property

@@ -53,7 +53,6 @@ class GradeTask(Record, frozen=True):
 
     @property
     def file(self) -> Path:
-        """The path of the submission."""
         return Path(os.fsdecode(self.path))
 
 
@@ -210,7 +209,6 @@ def warm() -> None:
 
 
 def grading_pool(jobs: int) -> Pool[GradeTask, Checked | Judged | Outcome]:
-    """A pool of `jobs` grading processes."""
     return Pool(_program(), _replies(), lambda reply: not isinstance(reply, Checked | Judged), DEADLINE_S, jobs)
 
 

@@ -38,7 +38,6 @@ TextOrTexts = str | TextPart
 
 
 def plain_text(part: str | int | TextPart) -> dict[str, str]:
-    """The text by language."""
     if not isinstance(part, TextPart):
         return dict.fromkeys(LANGUAGES, str(part))
     texts = {language: getattr(part, language) for language in LANGUAGES}

@@ -151,7 +151,6 @@ class ReferenceKernel:
     covers: tuple[str, ...] = ()
 
     def fits(self, sizes: Sizes) -> bool:
-        """Whether it is a kernel for these sizes."""
         return all(sizes[name] % step == 0 for name, step in self.multiples.items()) and all(
             sizes[name] <= most for name, most in self.at_most.items()
         )

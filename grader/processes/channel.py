@@ -54,7 +54,6 @@ class Channel(Generic[Received]):
         return self._connection.fileno()
 
     def close(self) -> None:
-        """Close the socket."""
         self._connection.close()
 
     def send(self, message: object, descriptors: Sequence[int] = ()) -> None:

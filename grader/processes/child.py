@@ -64,7 +64,6 @@ class Ending:
 
     @property
     def by_signal(self) -> bool:
-        """Whether a signal ended it."""
         return self.status < 0
 
     def __str__(self) -> str:
@@ -157,7 +156,6 @@ class Child(Generic[Received]):
 
     @property
     def pid(self) -> int:
-        """Its process id."""
         return self._process.pid
 
     def resident_bytes(self) -> int:

@@ -66,7 +66,6 @@ class Forked:
         self._status: int | None = None
 
     def kill(self) -> None:
-        """Kill it."""
         # Its number is its own until it is waited for.
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
@@ -132,7 +131,6 @@ class ForkServer:
             return -signal.SIGKILL
 
     def end(self) -> None:
-        """End the server, and with it its children."""
         self._socket.close()
         self._process.kill()
         self._process.wait()

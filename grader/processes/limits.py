@@ -244,7 +244,6 @@ def bounded_memory(data_bytes: int) -> Iterator[None]:
 
 
 def no_core_dumps() -> None:
-    """Write no core dumps."""
     if resource is not None:
         _lower(resource.RLIMIT_CORE, 0)
 

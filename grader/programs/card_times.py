@@ -194,7 +194,6 @@ class CardTimes:
                 self._spare += [span.first, span.last]
 
     def begin(self) -> None:
-        """Begin a call that is timed."""
         self._queues.settle()
         self._call = _Call(self._queues, self._event())
         self._call.empty_us = self._least("nothing")

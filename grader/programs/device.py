@@ -249,7 +249,6 @@ class Device:
         return value
 
     def is_loaded(self, unit: int) -> bool:
-        """Whether a unit has a module."""
         return unit in self._modules
 
     def compiler(self, unit: int, entry: str) -> str:

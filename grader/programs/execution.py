@@ -252,7 +252,6 @@ class CompiledProgram:
             device.close()
 
     def close(self) -> None:
-        """End its processes."""
         if self._process is not None:
             self._process.close()
         self._device.close()

@@ -95,7 +95,6 @@ class DeviceCompiler:
                 self._clang.begin()
 
     def close(self) -> None:
-        """End the compiler."""
         self._thread.join()
         self._clang.join()
         if self.compiler is not None and not self._is_lent:
@@ -233,7 +232,6 @@ class _Thread:
             self._thread.join()
 
     def done(self) -> None:
-        """Have it done."""
         self.begin()
         self.join()
         if self._error is not None:

@@ -110,7 +110,6 @@ class RememberedPrograms:
             self._modules.put(_host_key(program), host)
 
     def runs(self, program: Program, model: str, limits: RunLimits) -> RememberedRuns:
-        """The runs of one program on one model of device."""
         return RememberedRuns(self._runs, self._missed, program, model, limits)
 
 

@@ -231,7 +231,6 @@ def certain(value: Value | None) -> Value:
 
 
 def moving_sum(left: Moving, right: Moving, bits: int) -> Moving:
-    """left + right."""
     return certain(add(left[0], right[0], bits)), signed(left[1] + right[1], bits)
 
 

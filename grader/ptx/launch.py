@@ -379,7 +379,6 @@ class _Run:
             return threads.run(batch, symbols, ranges, a_block, outcome.budget)
 
     def report(self, outcome: Outcome) -> LaunchReport:
-        """Return what the launch did."""
         budget = outcome.budget
         report = LaunchReport(
             thread_instructions=budget.thread_instructions,

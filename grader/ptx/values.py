@@ -385,7 +385,6 @@ def shifted(vec: Vec, shift: int) -> Vec | Affine:
 
 
 def split_shift(value: Vec | Affine) -> tuple[Vec, int]:
-    """The value as (vec, shift)."""
     if isinstance(value, Affine):
         return value.vec, value.shift
     return value, 0

@@ -431,7 +431,6 @@ class Evidence:
         return "" if file == self.bound.kernel.file else file
 
     def runs_of(self, *kinds: CaseKind) -> list[Run]:
-        """Return the runs of these kinds."""
         return [run for run in self.runs if run.kind in kinds]
 
     def remarks(self) -> dict[tuple[str, int], int]:

@@ -312,7 +312,6 @@ def _ids_within(message: Message) -> Iterator[str]:
 
 
 def language() -> str:
-    """The language in use."""
     return i18n.language()
 
 

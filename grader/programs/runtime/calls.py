@@ -206,7 +206,6 @@ def argument(state: State, _place: Place, index: int) -> int:
 
 
 def named(state: State, place: Place, name: int) -> int:
-    """Return the argument of that name."""
     calls: Calls = state.calls
     wanted = state.guest.text(name)
     names = [given.name for given in calls.current.arguments] if calls.is_underway else []

@@ -40,7 +40,6 @@ class Rows:
 
     @property
     def total(self) -> int:
-        """All bytes."""
         return self.width * self.height * self.depth
 
     def end(self, apart: tuple[int, int]) -> int:

@@ -34,12 +34,10 @@ class Model:
 
     @property
     def capability(self) -> tuple[int, int]:
-        """Compute capability."""
         return self.attributes["ComputeCapabilityMajor"], self.attributes["ComputeCapabilityMinor"]
 
     @property
     def multiprocessors(self) -> int:
-        """How many there are."""
         return self.attributes["MultiProcessorCount"]
 
     @property

@@ -172,7 +172,6 @@ class Node:
     work_of: Callable[[], Work] | None = None
 
     def ready(self) -> Node:
-        """Return the node as it is instantiated."""
         return self if self.work_of is None else replace(self, run=self.work_of(), work_of=None)
 
 

@@ -315,7 +315,6 @@ def step_of(record: SeenLaunch, allocations: Sequence[Allocation | None]) -> Ste
 
 
 def took_step(state: State, step: Step) -> None:
-    """Note a launch."""
     if len(state.flow) > MAX_STEPS:
         return
     state.flow.append(step)

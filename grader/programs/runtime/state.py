@@ -435,7 +435,6 @@ class State:
         self.underway = [item for item in self.underway if item.allocation is not allocation]
 
     def wait_for_all(self) -> None:
-        """Wait for all streams."""
         for stream in self.streams.values():
             self.wait(stream.clock, stream.ready_ns)
 

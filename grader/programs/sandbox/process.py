@@ -157,7 +157,6 @@ class ProgramProcess:
 
     @property
     def pid(self) -> int:
-        """Of the process."""
         return self._child.pid
 
     def ready(self, deadline: float | None = None) -> Ready:
@@ -174,7 +173,6 @@ class ProgramProcess:
         return self._child.end(END_WAIT_S)
 
     def close(self) -> None:
-        """End the process."""
         self.has_ended = True
         self._child.end()
 

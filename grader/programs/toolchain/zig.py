@@ -88,7 +88,6 @@ def package_folder() -> Path:
 
 
 def executable() -> Path:
-    """Return the path of the compiler and linker."""
     return package_folder() / "zig"
 
 
@@ -100,7 +99,6 @@ def c_flags(overlay: Path) -> list[str]:
 
 
 def cpp_flags(overlay: Path) -> list[str]:
-    """Flags of C++."""
     lib = package_folder() / "lib"
     headers = [flag for name in ("libcxx", "libcxxabi") for flag in ("-isystem", str(lib / name / "include"))]
     return ["-nostdinc++", *headers, *c_flags(overlay), *LIBCXX, *EXCEPTIONS]

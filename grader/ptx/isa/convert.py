@@ -206,7 +206,6 @@ def pack_two(m: Modifiers, source: str, target: str) -> Semantics:
 
 
 def convert(m: Modifiers) -> Semantics:
-    """cvt."""
     source = m.type((*INTEGERS, *FLOATS))
     target = m.type()
     if target in ("f16x2", "bf16x2") and source == "f32":

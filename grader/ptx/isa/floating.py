@@ -134,7 +134,6 @@ def _fused(name: str, rounding: str) -> Compute:
 
 
 def add_or_subtract(m: Modifiers) -> Semantics:
-    """add, sub."""
     name = m.type()
     rounding = m.one_of(ROUNDINGS, default="rn")
     ftz, sat = flags(m, name)
@@ -142,7 +141,6 @@ def add_or_subtract(m: Modifiers) -> Semantics:
 
 
 def multiply(m: Modifiers) -> Semantics:
-    """mul."""
     name = m.type()
     rounding = m.one_of(ROUNDINGS, default="rn")
     ftz, sat = flags(m, name)

@@ -130,7 +130,6 @@ _COMPUTES = OpcodeFacts()
 
 
 def facts(opcode: str) -> OpcodeFacts:
-    """What is known of an opcode."""
     return OPCODES.get(opcode, _COMPUTES)
 
 
@@ -303,7 +302,6 @@ def table() -> dict[tuple[str, str], Factory]:
 
 @cache
 def is_arithmetic(opcode: str) -> bool:
-    """Whether any family computes an opcode."""
     return any(name.split(".")[0] == opcode for name, _ in table())
 
 

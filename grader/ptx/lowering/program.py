@@ -80,7 +80,6 @@ class Program:
             self.addresses.setdefault(name, FUNCTION_WINDOW + index * 16)
 
     def space_of(self, name: str) -> str:
-        """The state space of a named variable."""
         return self._spaces.get(name, "local")
 
     def line_of(self, name: str) -> int:

@@ -204,9 +204,7 @@ class Linkage(Protocol):
     module: Module
     addresses: dict[str, int]
 
-    def space_of(self, name: str) -> str:
-        """The state space of a named variable."""
-        ...
+    def space_of(self, name: str) -> str: ...
 
     def has_body(self, name: str) -> bool:
         """Whether a function is defined in this module, not only declared."""

@@ -264,7 +264,6 @@ def announce(
 def put(
     batch: BlockBatch, spec: AccessSpec, parts: Sequence[tuple[Array | None, ResolvedAddress]], values: list[Value]
 ) -> None:
-    """Store values at resolved addresses."""
     for positions, resolved in parts:
         stored = values if positions is None else [select(value, resolved.lanes) for value in values]
         if resolved.array.read_only:
