@@ -144,6 +144,10 @@ class CompileResult:
     missing: tuple[str, ...] = ()
     resources: Mapping[str, Resources] = field(default_factory=dict)
 
+    @property
+    def errors(self) -> tuple[Diagnostic, ...]:
+        return tuple(d for d in self.diagnostics if d.severity == "error")
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -276,7 +280,7 @@ def for_oldest(
     """
     first = compile_for(architecture)
     if first.ok or not (
-        any(_lacks(d.message) for d in first.diagnostics if d.severity == "error")
+        any(_lacks(d.message) for d in first.errors)
         # `#if __CUDA_ARCH__ < 800`, `#error`: the words are the program's own.
         or (first.reason == "errors" and architecture in NEWER and asks_for_device(texts))
     ):

@@ -10,8 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grader.compiler.diagnostics import Diagnostic
 from grader.errors import FileError, InternalError
-from grader.grading.reading import built_as_nvcc, errors_of
+from grader.grading.reading import built_as_nvcc
 from grader.lab.expected import Oracle
 from grader.lab.parameters import Signature
 from grader.lab.records import Lab
@@ -21,7 +22,7 @@ from grader.programs.execution import CompiledProgram
 from grader.programs.records import CallLaunch, Observation
 from grader.programs.sources import Program, read_program, with_harness, with_own_harness
 from grader.programs.toolchain.compile import uses_thrust
-from grader.running.evidence import Compilation, Diagnostic, Evidence
+from grader.running.evidence import Compilation, Evidence
 from grader.running.function_runs import Called, FunctionRuns
 from grader.running.program_runs import ProgramRuns
 from grader.running.reordered import with_occupancy
@@ -165,7 +166,7 @@ def run_function(
         for read in ([home], [home, *others]) if others else ([home],):
             program = _program(lab, read, entry)
             if built.reason == "errors" and not uses_thrust(program.whole):
-                return _each(by_variant, compilation=Compilation("errors", errors_of(built))), None
+                return _each(by_variant, compilation=Compilation("errors", built.errors)), None
             compiled = stack.enter_context(closing(CompiledProgram(program)))
             ran = runs.of(program, first, compiled)
             cause = runs.observations[0].cause
@@ -281,4 +282,4 @@ def _of_host(observation: Observation, function: FoundFunction) -> Compilation |
     said: str | Message = cause if cause is not None else msg("checks.compiles.refused")
     if cause is not None and cause.id == "programs.host_error":
         said = str(cause.data.get("text", ""))
-    return Compilation("errors", (Diagnostic(file, line, said),), is_host_broken=True)
+    return Compilation("errors", (Diagnostic(file, line, "error", said),), is_host_broken=True)

@@ -9,10 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from grader.compiler.diagnostics import Diagnostic, closing_line
 from grader.lab.records import Lab
 from grader.message import msg
 from grader.programs.sources import pasted_lines
-from grader.running.evidence import Compilation, Diagnostic, Evidence, OtherInput
+from grader.running.evidence import Compilation, Evidence, OtherInput
 from grader.running.host_code import host_code
 from grader.submission.kernels.records import Kernel, ObservedRuns
 from grader.submission.lexical import without_comments
@@ -201,7 +202,8 @@ def _host_errors(submission: Submission) -> dict[str, tuple[Diagnostic, ...]]:
     texts = {source.file: source.text for source in submission.sources}
     by_file: dict[str, tuple[Diagnostic, ...]] = {
         file: tuple(
-            Diagnostic(file, line, msg("compiler.pasted"), msg("compiler.hint_pasted")) for line in pasted_lines(text)
+            Diagnostic(file, line, "error", msg("compiler.pasted"), msg("compiler.hint_pasted"))
+            for line in pasted_lines(text)
         )
         for file, text in texts.items()
     }
@@ -215,7 +217,7 @@ def _host_errors(submission: Submission) -> dict[str, tuple[Diagnostic, ...]]:
             for own in run.files:
                 earlier = by_file.get(own, ())
                 if all((d.file, d.line) != (file, run.cause_line) for d in earlier):
-                    by_file[own] = (*earlier, Diagnostic(file, run.cause_line, said))
+                    by_file[own] = (*earlier, Diagnostic(file, run.cause_line, "error", said))
     return by_file
 
 
@@ -244,8 +246,6 @@ def _with_host_errors(compilation: Compilation, errors: Sequence[Diagnostic]) ->
 
 def _unread(submission: Submission, missing: Missing, programs: ProgramStore) -> Compilation:
     """Return what the compiler says of a kernel that could not be read, within its lines."""
-    from grader.compiler.diagnostics import closing_line
-
     file, line = missing.data.get("file"), missing.data.get("line")
     source = next((s for s in submission.sources if s.file == file), None)
     if missing.reason != "inactive" or source is None or not isinstance(line, int):
@@ -253,7 +253,7 @@ def _unread(submission: Submission, missing: Missing, programs: ProgramStore) ->
     # The host's headers are not there; the kernel is judged without them.
     text = re.sub(r"(?m)^[ \t]*#[ \t]*include\b[^\n]*", "", source.text)
     last = closing_line(source.text, line)
-    errors = tuple(e for e in errors_of(programs.get_text({str(file): text}, []).result) if line <= e.line <= last)
+    errors = tuple(e for e in programs.get_text({str(file): text}, []).result.errors if line <= e.line <= last)
     return Compilation("errors", errors) if errors else Compilation()
 
 
@@ -268,20 +268,13 @@ def built_as_nvcc(programs: ProgramStore, program: DeviceProgram) -> CompileResu
     )
 
 
-def errors_of(result: CompileResult) -> tuple[Diagnostic, ...]:
-    """The compiler's errors, in its order."""
-    return tuple(
-        Diagnostic(d.file, d.line, d.message, d.hint, d.cause) for d in result.diagnostics if d.severity == "error"
-    )
-
-
 def _compilation(submission: Submission, binding: VariantBinding, result: CompileResult) -> Compilation:
     if binding.expression in result.entries:
         return Compilation(unset=binding.kernel.unset)
     failure = {"forbidden_include": "errors", "": "missing_entry"}.get(result.reason, result.reason)
     unit = submission.units.get(binding.kernel.file, binding.kernel.file)
     included = submission.included.get(unit, {})
-    errors = tuple(replace(error, file=included.get(error.file, error.file)) for error in errors_of(result))
+    errors = tuple(replace(error, file=included.get(error.file, error.file)) for error in result.errors)
     missing = [
         (name, file, line) for file, name, line in submission.missing_headers if file in (unit, binding.kernel.file)
     ]

@@ -106,7 +106,7 @@ class DeviceCompiler:
     def _compile_all(self) -> None:
         for number in range(len(self._program.units)):
             architecture, result = self._compile(number, [])
-            if any(_OF_DEVICE_RUNTIME.search(str(d.message)) for d in result.diagnostics if d.severity == "error"):
+            if any(_OF_DEVICE_RUNTIME.search(str(d.message)) for d in result.errors):
                 self._launching.add(number)
                 architecture, result = self._compile(number, [])
             self._compiled_for[number], self._first[number] = architecture, result
@@ -240,7 +240,7 @@ class _Thread:
 
 def complaint(result: CompileResult) -> str | Message:
     """Return the first error as "file:line: text", one without a place of its own as a message, or the reason."""
-    errors = [d for d in result.diagnostics if d.severity == "error"]
+    errors = result.errors
     if not errors:
         return result.reason
     first = errors[0]

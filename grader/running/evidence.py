@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from grader.ptx.records import Hazard, LineCounter, LineWork
 from grader.result import CaseKind
 from grader.submission.lexical import without_comments
 from grader.submission.records import Interpretation, Missing, VariantBinding
+
+if TYPE_CHECKING:
+    from grader.compiler.diagnostics import Diagnostic
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,21 +162,6 @@ FaultKind = Literal["launch", "unchecked", "copy", "lifetime", "unfilled", "time
 
 OF_DATA: tuple[FaultKind, ...] = ("copy", "lifetime", "unfilled", "own_check")
 """What makes results wrong, or lets the program call them wrong, whatever the kernels do."""
-
-
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
-    """One message of the compiler about the student's file.
-
-    message: the compiler's own words, or ours where it gave none.  hint: what to do about it, where that is known.
-    cause: another line, where the mistake is; 0 where that is `line`.
-    """
-
-    file: str
-    line: int
-    message: str | Message
-    hint: Message | None = None
-    cause: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,11 +54,11 @@ from grader.measured import BackendName
 from grader.message import Message, msg
 from grader.programs.records import CallLaunch, Observation
 from grader.programs.runtime.devices import Model, model_of
-from grader.running.evidence import Compilation, Diagnostic, Evidence, Occupancy, Reordered, Work
+from grader.running.evidence import Compilation, Evidence, Occupancy, Reordered, Work
 from grader.submission.lexical import without_comments
 
 if TYPE_CHECKING:
-    from grader.compiler.result import CompileResult, Resources
+    from grader.compiler.result import Resources
 
 ORDERS = (0, 1, 2)
 """As blocks are counted, the last first, shuffled: see `grader.ptx.geometry.Order`."""
@@ -329,7 +329,7 @@ def _others(
             continue
         loaded = replace(kernel, target=target).load(trials.programs, first.sizes)
         if loaded.entry is None:
-            failure = _failure(loaded.built.result)
+            failure = Compilation("errors", loaded.built.result.errors)
             if failure.diagnostics:
                 yield target, replace(evidence, compilation=failure)
             continue
@@ -337,11 +337,6 @@ def _others(
         if code not in codes:
             codes.add(code)
             yield target, None
-
-
-def _failure(result: CompileResult) -> Compilation:
-    errors = (d for d in result.diagnostics if d.severity == "error")
-    return Compilation("errors", tuple(Diagnostic(d.file, d.line, d.message, d.hint, d.cause) for d in errors))
 
 
 def _newest_that_are(by_device: Mapping[str, Evidence]) -> list[str]:

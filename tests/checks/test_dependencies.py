@@ -9,12 +9,13 @@ import pytest
 
 from grader import i18n
 from grader.checks import JUDGES, judge
+from grader.compiler.diagnostics import Diagnostic
 from grader.lab.checks import CHECKS
 from grader.lab.compare import Difference
 from grader.message import msg
 from grader.ptx.records import Hazard
 from grader.result import Check, score_of, status_of
-from grader.running.evidence import Compilation, Diagnostic, Evidence
+from grader.running.evidence import Compilation, Evidence
 from grader.submission.records import Missing
 from grader.words import text, told
 from tests.checks.evidence_factory import evidence, hazard, run
@@ -96,7 +97,7 @@ def test_what_follows_from_what_another_check_found_names_it(hazards: list[Hazar
 
 
 def test_a_compile_error_still_judges_the_launch() -> None:
-    failed = Compilation("errors", (Diagnostic("transpose.cu", 9, "expected a ;"),))
+    failed = Compilation("errors", (Diagnostic("transpose.cu", 9, "error", "expected a ;"),))
     checks = by_name(evidence(compilation=failed, runs=(), counters=None))
     assert checks["compiles"].status == "fail"
     assert checks["launch"].status == "pass"
@@ -106,7 +107,7 @@ def test_a_compile_error_still_judges_the_launch() -> None:
 
 
 def test_the_most_that_can_be_had_is_the_same_before_and_after_a_fault_is_mended() -> None:
-    errors = (Diagnostic("transpose.cu", 9, "expected a ;"),)
+    errors = (Diagnostic("transpose.cu", 9, "error", "expected a ;"),)
     broken = by_name(evidence(compilation=Compilation("errors", errors), runs=(), counters=None, requested=None))
     # No launch can be read of it, which says nothing of what it will be.
     assert (broken["launch"].skip_reason, broken["launch"].possible) == ("prerequisite", broken["launch"].pending)
@@ -117,7 +118,7 @@ def test_the_most_that_can_be_had_is_the_same_before_and_after_a_fault_is_mended
 
 
 def test_of_host_code_that_does_not_compile_nothing_is_read() -> None:
-    errors = (Diagnostic("transpose.cu", 70, "expected ')'"),)
+    errors = (Diagnostic("transpose.cu", 70, "error", "expected ')'"),)
     broken = Compilation("errors", errors, is_host_broken=True)
     checks = by_name(evidence(compilation=broken, runs=(), counters=None))
     assert checks["compiles"].status == "fail"

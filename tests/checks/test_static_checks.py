@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from grader.compiler.diagnostics import Diagnostic
 from grader.message import verbatim
-from grader.running.evidence import Compilation, Diagnostic, HostCode, Instead
+from grader.running.evidence import Compilation, HostCode, Instead
 from grader.submission.records import Missing
 from tests.checks.evidence_factory import check, evidence, site
 
@@ -45,7 +46,7 @@ def test_present_says_why_not(missing: Missing, message: str, hint: str) -> None
 def test_compiles_says_the_first_error_and_the_first_of_the_kernel() -> None:
     """What comes later may come of it: a macro of line 3 that spoils line 9."""
     places = (3, 9, 10)
-    errors = tuple(Diagnostic("transpose.cu", line, f"error {line}") for line in places)
+    errors = tuple(Diagnostic("transpose.cu", line, "error", f"error {line}") for line in places)
     row = check(evidence(compilation=Compilation("errors", errors)), "compiles")
     assert (row.status, row.line) == ("fail", 3)
     assert row.message == "error 3. In this kernel, line 9: error 9 (and 1 more error)"
@@ -56,7 +57,7 @@ def test_compiles_says_the_first_error_and_the_first_of_the_kernel() -> None:
 
 
 def test_compiles_names_the_line_of_the_cause_too() -> None:
-    error = Diagnostic("transpose.cu", 9, 'expected a ";"', verbatim("Look at line 8."), 8)
+    error = Diagnostic("transpose.cu", 9, "error", 'expected a ";"', verbatim("Look at line 8."), 8)
     row = check(evidence(compilation=Compilation("errors", (error,), (("matrix.h", "transpose.cu", 1),))), "compiles")
     assert (row.line, row.data["cause"]) == (9, 8)
     # What has a cause of its own is not blamed on a header.
@@ -64,16 +65,18 @@ def test_compiles_names_the_line_of_the_cause_too() -> None:
 
 
 def test_compiles_tells_what_a_message_means_to_a_beginner() -> None:
-    error = Diagnostic("transpose.cu", 9, 'identifier "cout" is undefined', verbatim("cout is for host code."))
+    error = Diagnostic("transpose.cu", 9, "error", 'identifier "cout" is undefined', verbatim("cout is for host code."))
     row = check(evidence(compilation=Compilation("errors", (error,))), "compiles")
     assert row.hint.startswith("cout is for host code. A compiler error stops the whole program")
 
 
 def test_compiles_names_an_error_elsewhere() -> None:
-    row = check(evidence(compilation=Compilation("errors", (Diagnostic("transpose.cu", 30, "bad"),))), "compiles")
+    row = check(
+        evidence(compilation=Compilation("errors", (Diagnostic("transpose.cu", 30, "error", "bad"),))), "compiles"
+    )
     assert (row.line, row.message) == (30, "bad")
     assert "outside this kernel" in row.hint
-    header = Diagnostic("tile.h", 3, 'expected a ";"')
+    header = Diagnostic("tile.h", 3, "error", 'expected a ";"')
     row = check(evidence(compilation=Compilation("errors", (header,))), "compiles")
     assert (row.line, row.message) == (None, 'tile.h, line 3: expected a ";"')
 
@@ -95,13 +98,15 @@ def test_compiles_other_ends(failure: str, words: str) -> None:
 
 def test_compiles_names_a_header_that_was_not_handed_in() -> None:
     missing = (("matrix.h", "transpose.cu", 2),)
-    failed = Compilation("errors", (Diagnostic("transpose.cu", 9, 'identifier "Matrix" is undefined'),), missing)
+    failed = Compilation(
+        "errors", (Diagnostic("transpose.cu", 9, "error", 'identifier "Matrix" is undefined'),), missing
+    )
     row = check(evidence(compilation=failed), "compiles")
     assert "includes matrix.h, which was not submitted" in row.hint
     # It is the header that is to be mended.
     assert row.line == 2
     assert row.message.startswith("The header matrix.h, included in line 2 of transpose.cu, was not submitted: identif")
-    other = Compilation("errors", (Diagnostic("transpose.cu", 9, 'expected a ")"'),), missing)
+    other = Compilation("errors", (Diagnostic("transpose.cu", 9, "error", 'expected a ")"'),), missing)
     assert check(evidence(compilation=other), "compiles").line == 9
 
 
