@@ -117,17 +117,14 @@ def mark_text(result: Result, numbers: Numbers) -> str:
 # lab.cu:44:5: note: Lanes 0 and 1 of a warp want …
 
 
-def _gcc(given: FormatInput) -> str:
-    """Return a line for each finding and one for its hint, "" where there is nothing to mend."""
-    return "".join(f"{line}\n" for finding in given.findings for line in _gcc_lines(finding))
-
-
-def _gcc_lines(finding: Finding) -> Iterator[str]:
-    # An editor passes over a line without a place; what concerns no line stands at the file's beginning.
-    prefix = f"{visible_line(finding.file)}:{finding.line or 1}:{finding.column or 1}: " if finding.file else ""
-    yield f"{prefix}{finding.level}: {finding.message} [{finding.check}]"
-    if finding.hint:
-        yield f"{prefix}note: {finding.hint}"
+def _gcc(given: FormatInput) -> Iterator[str]:
+    """Yield a line for each finding and one for its hint, none where there is nothing to mend."""
+    for finding in given.findings:
+        # An editor passes over a line without a place; what concerns no line stands at the file's beginning.
+        prefix = f"{visible_line(finding.file)}:{finding.line or 1}:{finding.column or 1}: " if finding.file else ""
+        yield f"{prefix}{finding.level}: {finding.message} [{finding.check}]"
+        if finding.hint:
+            yield f"{prefix}note: {finding.hint}"
 
 
 def _json(given: FormatInput) -> str:
@@ -211,25 +208,22 @@ def _result(finding: Finding, rule: int, identity: str) -> dict[str, Any]:
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 
 
-def _github(given: FormatInput) -> str:
+def _github(given: FormatInput) -> Iterator[str]:
     """A command for each finding; no text of a student can be a command of its own, as each is one line.
 
     GitHub keeps the first ten of each level that a step prints: those that most points hang on.
     """
-    return "".join(f"{_github_command(finding)}\n" for finding in dearest_first(given.findings))
-
-
-def _github_command(finding: Finding) -> str:
-    properties = {
-        "file": finding.file,
-        "line": finding.line,
-        "col": finding.column,
-        "endColumn": finding.end_column,
-        "title": title_of(finding),
-    }
-    parameters = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items() if value)
-    words = f"{finding.message}\n{finding.hint}" if finding.hint else finding.message
-    return f"::{_COMMANDS[finding.level]} {parameters}::{_data(words)}"
+    for finding in dearest_first(given.findings):
+        properties = {
+            "file": finding.file,
+            "line": finding.line,
+            "col": finding.column,
+            "endColumn": finding.end_column,
+            "title": title_of(finding),
+        }
+        parameters = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items() if value)
+        words = f"{finding.message}\n{finding.hint}" if finding.hint else finding.message
+        yield f"::{_COMMANDS[finding.level]} {parameters}::{_data(words)}"
 
 
 def _data(text: str) -> str:
@@ -274,12 +268,8 @@ _ACTING = re.compile(r"([\\`*_{}\[\]<>()#+\-.!|~@&:])")
 _MARKS = {"error": "❌", "warning": "⚠️", "note": "💡"}
 
 
-def _markdown(given: FormatInput) -> str:
-    """Return mark, checks with points, and what to fix; nothing of a student's acts as markup."""
-    return "\n".join(_markdown_lines(given)) + "\n"
-
-
-def _markdown_lines(given: FormatInput) -> Iterator[str]:
+def _markdown(given: FormatInput) -> Iterator[str]:
+    """Yield mark, checks with points, and what to fix; nothing of a student's acts as markup."""
     numbers = Numbers(given.language)
     result = given.result
     status = result_status(result.status)
@@ -379,15 +369,11 @@ def _classroom(given: FormatInput) -> str:
 # opens what follows it, `Comment :=>>>…` is shown as it is; the last line that begins with `Grade :=>>` is the grade.
 
 
-def _vpl(given: FormatInput) -> str:
+def _vpl(given: FormatInput) -> Iterator[str]:
     """Every line begins with a tag of ours, so that no text of a student's can be taken for one.
 
     Where the grader failed, or judged too little, there is no grade: the service keeps the submission as not evaluated.
     """
-    return "".join(f"{line}\n" for line in _vpl_lines(given))
-
-
-def _vpl_lines(given: FormatInput) -> Iterator[str]:
     numbers = Numbers(given.language)
     result = given.result
     status = result_status(result.status)
@@ -413,7 +399,7 @@ def _gradescope(given: FormatInput) -> str:
     return gradescope_results(given.result, given.language, given.seconds).decode()
 
 
-FORMATS: dict[str, Callable[[FormatInput], str]] = {
+FORMATS: dict[str, Callable[[FormatInput], str | Iterator[str]]] = {
     "gcc": _gcc,
     "json": _json,
     "sarif": _sarif,
@@ -425,7 +411,7 @@ FORMATS: dict[str, Callable[[FormatInput], str]] = {
     "vpl": _vpl,
     "gradescope": _gradescope,
 }
-"""What writes each, by its name."""
+"""What writes each, by its name: as a text, or line by line."""
 _IN_REPOSITORY = {"sarif", "github", "gitlab", "markdown"}
 """Their paths are told relative to the repository's root."""
 
@@ -437,4 +423,5 @@ def write(
     root = repository_of(source) if name in _IN_REPOSITORY else None
     digests = {one.notebook or one.file: one.sha256 for one in result.sources}
     all_findings = findings(result, Whereabouts(source, result.lab, root, digests))
-    return FORMATS[name](FormatInput(result, all_findings, language, seconds, out_of))
+    text = FORMATS[name](FormatInput(result, all_findings, language, seconds, out_of))
+    return text if isinstance(text, str) else "".join(f"{line}\n" for line in text)
