@@ -180,7 +180,7 @@ def is_too_large(observation: Observation) -> bool:
 
 def _at_smaller_size(observation: Observation, change: SizeChange) -> Observation:
     before, after = change.numbers
-    message = msg("programs.starts", name=change.name, before=before, after=after)
+    message = msg("programs.smaller", name=change.name, before=before, after=after)
     remark = ProgramFinding("smaller", "remark", message, change.line if change.file else 0, change.file)
     observation.findings = [remark, *observation.findings]
     observation.smaller = {"name": change.name, "file": change.file, "line": change.line}
