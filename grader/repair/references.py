@@ -15,7 +15,7 @@ from grader.programs.execution import run_each
 from grader.programs.observation import WITH_RESULTS, sources_of
 from grader.programs.own_check import references_in, said
 from grader.programs.records import Start
-from grader.programs.smaller import applied, changes
+from grader.programs.starts import applied, changes
 from grader.repair.clues import clues_of
 from grader.repair.function import Change, changed, host_functions
 from grader.repair.ranking import changes_of, in_order
