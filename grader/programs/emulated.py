@@ -14,7 +14,7 @@ from grader.programs.sandbox.guest import Meter
 from grader.ptx import DeviceTrap, Launch, Limits, launch, linked
 from grader.ptx.limits import BATCH_LANES, Budget, LaunchError, LimitExceeded, PtxError
 from grader.ptx.memory import MemoryArray
-from grader.ptx.native.thread_runner import CHARGE
+from grader.ptx.native.thread_runner import charge_of
 from grader.ptx.observers.interface import Observer, Scene
 
 OBSERVED_THREADS = 1 << 20
@@ -32,8 +32,9 @@ _CLOCK = re.compile(r"%(?:clock|globaltimer)")
 class _Projection(Observer):
     """Gives up on a launch once the blocks that have run show that all of them will take too much."""
 
-    def __init__(self, most: int, blocks: int) -> None:
-        self._most = most
+    def __init__(self, limit: int, charge: Callable[[], int], blocks: int) -> None:
+        self._limit = limit
+        self._charge = charge
         self._blocks = blocks
         self._budgets: list[Budget] = []
         """Of the launch, and of those that its kernels made."""
@@ -45,7 +46,11 @@ class _Projection(Observer):
         if len(self._budgets) > 1:
             return
         used, done = scene.budget.charged, scene.geometry.first_block
-        if done and used * self._blocks > self._most * done:
+        if (
+            done
+            and used * self._blocks > self._limit * done
+            and used * self._blocks > self._limit * self._charge() * done
+        ):
             raise LimitExceeded("instructions", 0, "projected")
 
     def printed(self) -> str:
@@ -112,7 +117,8 @@ class EmulatedDevice(Device):
             batches = LATER_BATCHES
         apart = not bounds.passes_over and not asked.at_host
         # What is not watched may be charged less than the first blocks are.
-        projection = _Projection(limit * (CHARGE if apart else 2), grid[0] * grid[1] * grid[2])
+        charge = (lambda: charge_of(self.module(asked.unit, asked.entry), asked.entry, block)) if apart else lambda: 2
+        projection = _Projection(limit, charge, grid[0] * grid[1] * grid[2])
         try:
             what = Launch(
                 asked.entry,

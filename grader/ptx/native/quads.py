@@ -344,5 +344,5 @@ def written(code: Code) -> WholeThreads | None:
         except (Unfit, UnsupportedInstruction, RecursionError):
             derived[code.name] = None
         else:
-            derived[code.name] = WholeThreads(writer.out, writer.places)
+            derived[code.name] = WholeThreads(writer.out, writer.places, LANES)
     return derived[code.name]

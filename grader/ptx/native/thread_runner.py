@@ -16,7 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from grader.ptx.frontend.nodes import Module
 from grader.ptx.limits import Budget, LimitExceeded
+from grader.ptx.lowering.program import program_of
 from grader.ptx.machine import operands
 from grader.ptx.machine.batch import BlockBatch
 from grader.ptx.machine.code import Code
@@ -28,9 +30,12 @@ from grader.ptx.native.residence import Residence, ResidentMemory
 from grader.ptx.native.strides import LANES
 from grader.ptx.native.threads import FILLS, Places
 from grader.ptx.native.whole_threads import WholeThreads, written
+from grader.ptx.records import Index3
 
 CHARGE = 6
-"""Thread-instructions that are charged as one: one to two billion a second and core are carried out, by fours more."""
+"""Thread-instructions that are charged as one: one to two billion a second and core are carried out."""
+BY_FOURS_CHARGE = 20
+"""The same where four threads go together: three to nine billion."""
 AT_ONCE_CHARGE = 8
 """Where the interpreter charges thread-instructions as one on the average, it is faster."""
 SLICE = 100_000_000
@@ -177,7 +182,7 @@ class Threads:
                     stack.callback(memory.close)
                     memories.append(memory)
                 runners = [_Runner(self._code, compiled, whole.places, memory, batch, symbols) for memory in memories]
-                limit = _run_all(runners, shares, a_block, budget)
+                limit = _run_all(runners, shares, a_block, budget, BY_FOURS_CHARGE if whole.together > 1 else CHARGE)
                 for memory in memories[1:]:
                     memories[0].take_over(memory)
                 memories[0].commit()
@@ -190,11 +195,9 @@ class Threads:
 
     def _writing(self, batch: BlockBatch) -> WholeThreads | None:
         """Return the kernel's text: of four threads at a time where rows consist of fours and that is worth it."""
-        if self._wanted.instructions >= BY_FOURS_FROM and batch.layout.block[0] % LANES == 0:
-            by_fours = quads.written(self._code)
-            if by_fours is not None:
-                return by_fours
-        return written(self._code)
+        if self._wanted.instructions < BY_FOURS_FROM:
+            return written(self._code)
+        return by_fours(self._code, batch.layout.block) or written(self._code)
 
     def _memory(self, compiled: Compiled, batch: BlockBatch, is_first: bool) -> LinearMemory:
         """Return the arrays where they live, for the first of those who work on them; copies for the others.
@@ -290,11 +293,12 @@ class _Runner:
 class _Spent:
     """What one of `shares` threads has spent on its share of a launch's blocks.
 
-    is_in_vain: whether another thread's attempt has failed.
+    as_one: so many thread-instructions are charged as one.  is_in_vain: whether another thread's attempt has failed.
     """
 
     budget: Budget
     shares: int
+    as_one: int
     is_in_vain: Callable[[], bool]
     thread_instructions: int = 0
     charged: int = 0
@@ -304,7 +308,7 @@ class _Spent:
     def so_far(self, thread_instructions: int, lanes: int) -> None:
         """Note how many thread-instructions have been executed, by blocks of so many lanes."""
         before, self.thread_instructions = self.thread_instructions, thread_instructions
-        self.charged = thread_instructions // CHARGE
+        self.charged = thread_instructions // self.as_one
         self.issued += (thread_instructions - before) // lanes
         # No fewer than if threads of a warp had always gone together.
         self.warp_instructions += -(-(thread_instructions - before) // 32)
@@ -328,7 +332,11 @@ class _Spent:
 
 
 def _run_all(
-    runners: Sequence[_Runner], shares: Sequence[Sequence[tuple[int, int]]], a_block: int, budget: Budget
+    runners: Sequence[_Runner],
+    shares: Sequence[Sequence[tuple[int, int]]],
+    a_block: int,
+    budget: Budget,
+    as_one: int,
 ) -> LimitExceeded | None:
     """Run each share of the blocks in a thread; generated code runs without Python's lock.
 
@@ -336,7 +344,7 @@ def _run_all(
     Returns the limit that ended it.  Raises Unusual.
     """
     has_failed = Event()
-    spent = [_Spent(budget, len(shares), has_failed.is_set) for _share in shares]
+    spent = [_Spent(budget, len(shares), as_one, has_failed.is_set) for _share in shares]
     errors: list[Exception | None] = [None] * len(shares)
 
     def run(number: int) -> None:
@@ -365,6 +373,16 @@ def _run_all(
         one.charge()
         runner.note_executions()
     return next((error for error in errors if isinstance(error, LimitExceeded)), None)
+
+
+def by_fours(code: Code, block: Index3) -> WholeThreads | None:
+    """Return the text of a kernel four of whose threads go together; None where those of such blocks cannot."""
+    return quads.written(code) if block[0] % LANES == 0 else None
+
+
+def charge_of(module: Module, entry: str, block: Index3) -> int:
+    """Return how many thread-instructions of a kernel's blocks that nobody watches are charged as one."""
+    return BY_FOURS_CHARGE if by_fours(program_of(module).code(entry), block) is not None else CHARGE
 
 
 def _shares(ranges: Sequence[tuple[int, int]]) -> list[list[tuple[int, int]]]:

@@ -54,10 +54,11 @@ def unset(kind: str) -> str:
 
 @dataclass
 class WholeThreads:
-    """A kernel's text, and where its fields lie."""
+    """A kernel's text, where its fields lie, and how many threads go together."""
 
     generated: Generated
     places: Places
+    together: int = 1
     _compiled: Compiled | None = None
 
     def compiled(self) -> Compiled | None:
