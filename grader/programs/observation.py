@@ -30,6 +30,7 @@ from grader.submission.kernels.records import (
     ObservedRuns,
     SeenChange,
     SeenFault,
+    SeenHazard,
     SeenLaunch,
     SeenRun,
     SeenStep,
@@ -332,8 +333,10 @@ def seen_run(
     if change is not None:
         before, after = change.numbers
         seen_change = SeenChange(change.file, change.line, change.name, before, after, change.value)
+    # What kernels do outside of arrays at numbers that were made others may come of these.
+    is_own = change is None and not is_ours
     all_launches = [
-        msgspec.structs.replace(x, change=seen_change, hazards=[], counters=[])
+        msgspec.structs.replace(x, change=seen_change, hazards=_outside(x) if is_own else [], counters=[])
         if _is_whole(x) and not (is_ours and x.status == "failed")
         else None
         for x in observation.launches
@@ -374,6 +377,10 @@ def seen_run(
         else (),
         copies=tuple(observation.copies) if is_whole else (),
     )
+
+
+def _outside(launch: SeenLaunch) -> list[SeenHazard]:
+    return [hazard for hazard in launch.hazards if hazard.kind == "out_of_bounds"]
 
 
 def with_comments_run(

@@ -51,6 +51,7 @@ NAMED: Mapping[str, tuple[str, ...]] = {
     "checks.host_code.filled_twice": ("target",),
     "checks.host_code.filled_output": ("target",),
     "checks.host_code.filled_alike": ("source",),
+    "checks.host_code.overrun": ("bytes", "size"),
     **{f"programs.copy_{way}": ("direction", "ends") for way in ("to_device", "from_device", "to_host", "from_host")},
     **{f"programs.copy_of_count_{way}": ("bytes",) for way in ("into", "out")},
     **{f"programs.copy_{what}": ("bytes", "size") for what in ("of_pointer", "too_short", "reads_past", "writes_past")},
@@ -251,6 +252,9 @@ def _mended(subject: _Subject, submission: Submission) -> tuple[str, ...]:
     host = host_code(submission, binding.kernel, site.template_arguments if site is not None else ())
     if not host.is_observed or any(fault.message.id == "programs.never_read" for fault in host.faults):
         # The copy that failed was to fetch what nothing fetches now.
+        return ()
+    own = binding.kernel.name
+    if any(x.hazards for run in submission.observed.runs for x in run.launches if run.results and x.kernel == own):
         return ()
     after = BoundKernel(subject.kernel.lab, submission, binding, binding.interpretations[0])
     word = said_of(after)

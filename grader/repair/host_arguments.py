@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from grader.repair.function import Change, Function, host_functions, parameter_nodes
 from grader.repair.launches import Launch, launches_of
-from grader.repair.nodes import arguments_of, is_statement, operator_of, sides_of, value_of
+from grader.repair.nodes import arguments_of, is_statement, named_in, operator_of, sides_of, value_of
 from grader.submission.cpp.tree import ParsedFile, declared_name, descendants
 
 if TYPE_CHECKING:
@@ -258,7 +258,7 @@ def _of_bytes(call: Call, node: Node, source: Node) -> Iterator[Change]:
     """`* sizeof(float)` where there is none, and the elements' own size for that of a pointer to them."""
     function, widths = call.function, _widths(call)
     own, text = function.text(node), function.text(source)
-    if "sizeof" not in text:
+    if "sizeof" not in text and not any("sizeof" in function.text(_definition(function, n)) for n in named_in(source)):
         for width in widths:
             # Of a name other calls may ask for elements.
             edit = function.replaced(node, f"{_bracketed(own)} * sizeof({width})")

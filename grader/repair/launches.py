@@ -406,6 +406,9 @@ def _argument_changes(launch: Launch, pairs: Sequence[tuple[int, int]]) -> Itera
             yield _exchanged(function, first, second, cost, "arguments", "arguments")
 
 
+_LEAST = re.compile(r"\bmin\w*\s*\(|\?", re.IGNORECASE)
+
+
 def shared_changes(launch: Launch, constants: Mapping[str, int]) -> Iterator[Change]:
     """Yield other numbers of bytes of dynamic shared memory; constants: see `launch_changes`."""
     function = launch.function
@@ -435,13 +438,24 @@ def shared_changes(launch: Launch, constants: Mapping[str, int]) -> Iterator[Cha
     for place, node in enumerate(reversed(list(named_in(source)))):
         if any(outer.type == "sizeof_expression" for outer in ancestors(node, function.body)):
             continue
+        if node.parent is not None and operator_of(node.parent) == "+":
+            # `threads + RADIUS`: a margin on one side alone.
+            twice = function.replaced(node, f"2 * {function.text(node)}")
+            yield Change("launch", function.line(node), (twice,), 1.1, "shared_bytes", "too_few_bytes")
         # Rows may be padded.
         padded = function.replaced(node, f"({function.text(node)} + 1)")
         yield Change("launch", function.line(node), (padded,), 1.6 + 0.05 * place, "shared_bytes", "too_few_bytes")
+        # `min(n, 256)` threads, each of which takes several elements.
+        limited = {
+            word
+            for value in _definitions(function, node)[:1]
+            if _LEAST.search(function.text(value))
+            for word in function.parsed.words(value)
+        }
         for name in factors:
             if name != function.text(node):
                 edit = function.replaced(node, f"({name})" if " " in name else name)
-                cost = 1.3 if name == threads else 1.9
+                cost = 1.2 if name in limited else 1.3 if name == threads else 1.9
                 yield Change("launch", function.line(node), (edit,), cost, "shared_bytes", "too_few_bytes")
     yield function.replacement("launch", source, f"2 * {bracketed}", 2.6, "shared_bytes", "too_few_bytes")
 

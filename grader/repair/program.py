@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from grader.errors import FileError, UsageError
+from grader.lab.records import Sizes
 from grader.launching.kernel import BoundKernel
 from grader.launching.trial import Trials
 from grader.repair.function import Change, changed
@@ -23,6 +24,7 @@ from grader.repair.ranking import Failing, ranked
 from grader.repair.screen import Budget
 from grader.repair.symptom import LEAST_INSTRUCTIONS, MOST_INSTRUCTIONS, faults, instructions_of
 from grader.repair.verified import OF_GPU, Proof, VerifiedRepair, judged
+from grader.result import CaseKind
 from grader.running.evidence import Evidence
 from grader.running.own_program import said_of
 from grader.submission.changes import Original
@@ -155,6 +157,8 @@ def _tried(
             submission = rerun(texts)
             if not submission.observed.launches:
                 continue
+        if is_told and change.group == "shared_bytes" and not _has_other_bytes_where_wrong(failing, submission):
+            continue
         one = _Tried(change.cost, parsed, change, texts, {}, was_run)
         try:
             yield from right(one, submission, soon=True)
@@ -244,6 +248,11 @@ def is_right(trials: Trials, kernel: BoundKernel, before: Evidence, budget: Budg
     """
     budget.compiled()
     cases = kernel.sizes.planned(trials.lab.cases["emulator"], kernel.binding.takes_sizes)
+    wrong = [r.sizes for r in before.runs if not r.drawn and (not r.is_right or faults(r))]
+    # What is right at the lab's sizes says nothing where the variant's own ones alone are wrong.
+    own = kernel.sizes.planned_more(before.variant)
+    more: list[tuple[CaseKind, Sizes]] = [("correct", sizes) for sizes in own if sizes in wrong]
+    cases = more if more and len(more) == len(wrong) else [*cases, *more]
     small = sorted((case for case in cases if case[0] != "observe"), key=lambda case: prod(case[1].values())) or cases
     needed = {(r.kind, repr(r.sizes)): instructions_of(r) for r in before.runs if r.backend == "emulator"}
     for number, (kind, sizes) in enumerate(small):
@@ -252,7 +261,7 @@ def is_right(trials: Trials, kernel: BoundKernel, before: Evidence, budget: Budg
             return False
         observe = number == len(small) - 1
         least = LEAST_INSTRUCTIONS if soon else MOST_INSTRUCTIONS
-        most = max(least, needed.get((kind, repr(sizes)), 0))
+        most = max(least, needed.get((kind, repr(sizes)), 0) * (2 if (kind, sizes) in more else 1))
         run = trials.run_loaded(kernel, loaded, kind, sizes, observe=observe, instructions=most)
         budget.ran(run, observe)
         if soon and most < MOST_INSTRUCTIONS and run.outcome.reason == "instructions":
@@ -270,6 +279,17 @@ def _has_other_bytes(failing: Sequence[Failing], submission: Submission) -> bool
         after = rebound(before, submission)
         one, other = before.interpretation.launch, after.interpretation.launch if after is not None else None
         if other is not None and (one.shared_bytes, one.shared_formula) != (other.shared_bytes, other.shared_formula):
+            return True
+    return False
+
+
+def _has_other_bytes_where_wrong(failing: Sequence[Failing], submission: Submission) -> bool:
+    for subject in failing:
+        after = rebound(subject.kernel, submission)
+        wrong = [run.sizes for run in subject.evidence.runs if not run.is_right or faults(run)]
+        if after is not None and any(
+            subject.kernel.geometry(sizes).shared_bytes != after.geometry(sizes).shared_bytes for sizes in wrong
+        ):
             return True
     return False
 

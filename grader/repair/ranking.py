@@ -13,7 +13,16 @@ from grader.repair.clues import Clues, clues_of
 from grader.repair.conditions import clip_changes, guard_changes, surplus_changes
 from grader.repair.expressions import expression_changes
 from grader.repair.function import Change, Function, functions_of
-from grader.repair.launches import Launch, crosswise, field_changes, grid_changes, launch_changes, launches_of, sides_at
+from grader.repair.launches import (
+    Launch,
+    crosswise,
+    field_changes,
+    grid_changes,
+    launch_changes,
+    launches_of,
+    shared_changes,
+    sides_at,
+)
 from grader.repair.pitfalls import PRECISION, pitfall_changes
 from grader.repair.several_places import array_changes, constant_changes, idea_changes, macro_changes
 from grader.repair.slips import slip_changes
@@ -184,7 +193,7 @@ def ranked(
             (change.cost + shifts.get(change.group, 0.0), change, False)
             for launch in launches_of(parsed)
             if not kernels_at(original, parsed, launch) and _all_seen_at(original, parsed, launch, wanted)
-            for change in grid_changes(launch)
+            for change in (*grid_changes(launch), *shared_changes(launch, values))
         ]
         by_cost += [(change.cost, change, False) for change in field_changes(parsed)]
         rows += [(cost, n, parsed, change, is_read) for n, (cost, change, is_read) in enumerate(by_cost)]

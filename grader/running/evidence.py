@@ -158,9 +158,11 @@ def elements_of(lab: Lab, sizes: Sizes) -> int:
     return max(prod(shape_at(lab, p.name, sizes)) for p in lab.parameters if p.is_input or p.is_output)
 
 
-FaultKind = Literal["launch", "unchecked", "copy", "lifetime", "unfilled", "time", "not_compared", "own_check"]
+FaultKind = Literal[
+    "launch", "unchecked", "copy", "lifetime", "unfilled", "time", "not_compared", "overrun", "own_check"
+]
 
-OF_DATA: tuple[FaultKind, ...] = ("copy", "lifetime", "unfilled", "own_check")
+OF_DATA: tuple[FaultKind, ...] = ("copy", "lifetime", "unfilled", "overrun", "own_check")
 """What makes results wrong, or lets the program call them wrong, whatever the kernels do."""
 
 

@@ -44,6 +44,9 @@ _DECLARATION = re.compile(
 )
 
 
+_ALLOCATED = r"\bcudaMalloc\w*\s*\(\s*(?:\([^()]{1,30}\)\s*)?&?\s*(?:\w+\s*(?:\.|->)\s*){0,3}NAME\s*,"
+
+
 @dataclass(frozen=True, slots=True)
 class _Back:
     """A copy to the host in a file's text.  low, high: lines of the function that it stands in."""
@@ -234,6 +237,40 @@ def _case(trials: Trials, evidence: Evidence, kernel: BoundKernel, run: SeenRun)
     earlier = next((one for one in evidence.runs if one.sizes == sizes and not one.drawn), None)
     kind: CaseKind = "correct" if kernel.sizes.rounded(sizes) == sizes else "ragged"
     return earlier or trials.run(kernel, kind, sizes)
+
+
+def with_overrun(evidence: Evidence, kernel: BoundKernel) -> Evidence:
+    """`evidence` with arrays of the program that are too small for what its kernel, which stays within the arrays of
+    every case that it is graded by, is told to do with them; at the line that allocates them."""
+    is_within = not any(hazard.kind == "out_of_bounds" for run in evidence.runs for hazard in run.outcome.hazards)
+    is_right = all(run.is_right and run.outcome.status == "ok" for run in evidence.runs)
+    if not evidence.runs or not is_within or not is_right or evidence.halo is not None or evidence.margin is not None:
+        return evidence
+    lines = {launch.line for launch in _launches_of_instance(kernel)}
+    name, faults = kernel.binding.kernel.name, list[HostFault]()
+    for run in kernel.submission.observed.runs:
+        launches = [x for x in run.launches if run.results and x.kernel == name and x.line in lines and x.hazards]
+        for launch in launches:
+            texts = [(s.file, s.text) for s in kernel.submission.sources if s.file in run.files]
+            faults += _overrun(launch, texts)
+    if not faults:
+        return evidence
+    host = replace(evidence.host, faults=(*dict.fromkeys(faults), *evidence.host.faults), misleads=True)
+    return replace(evidence, host=host)
+
+
+def _overrun(launch: SeenLaunch, texts: Sequence[tuple[str, str]]) -> Iterator[HostFault]:
+    """Yield a fault for each array that a launch leaves."""
+    arrays = dict.fromkeys(argument.buffer for argument in launch.arguments if argument.buffer)
+    for array in arrays:
+        hazard = next((h for h in launch.hazards if repr(array) in repr(h.message)), None)
+        if hazard is None:
+            continue
+        pattern = re.compile(_ALLOCATED.replace("NAME", re.escape(array.rpartition("::")[2])))
+        places = [(file, _line(text, match.start())) for file, text in texts for match in pattern.finditer(text)]
+        file, line = places[0] if len(places) == 1 else (launch.file, launch.line)
+        names: dict[str, str | int] = {"array": array, "kernel": launch.kernel, "at": launch.line}
+        yield HostFault("overrun", file, line, msg("checks.host_code.overrun", what=hazard.message, **names))
 
 
 def with_wrong_check(evidence: Evidence, kernel: BoundKernel) -> Evidence:

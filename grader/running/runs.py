@@ -23,7 +23,7 @@ from grader.running.cases import choose, is_made_impossible, with_drawn_cases
 from grader.running.evidence import Evidence, work_of_kernel
 from grader.running.explain import explain
 from grader.running.margins import halo_of, haloed, with_margin
-from grader.running.own_program import with_own_check, with_own_launches, with_wrong_check
+from grader.running.own_program import with_overrun, with_own_check, with_own_launches, with_wrong_check
 from grader.running.staging import with_staging
 from grader.submission.records import Interpretation
 
@@ -230,4 +230,4 @@ def _staged(trials: Trials, drawn_trials: Trials, evidence: Evidence, kernel: Bo
     evidence = with_own_check(trials, evidence, kernel)
     evidence = with_wrong_check(with_own_launches(evidence, kernel), kernel)
     evidence = _with_tests(trials, evidence, kernel)
-    return with_margin(trials, evidence, kernel)
+    return with_overrun(with_margin(trials, evidence, kernel), kernel)

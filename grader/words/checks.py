@@ -307,6 +307,14 @@ HOST_CODE: Texts = {
         "which it reads."
     ),
     "constant_unset": N_("Nothing is ever copied into {name}: constant memory is zero until it is filled."),
+    "overrun": N_(
+        "{array} is too small for the launch of {kernel} in line {at}, whose kernel is right: {what} On a GPU this "
+        "overwrites or reads what belongs to another array, mostly without an error."
+    ),
+    "hint_overrun": N_(
+        "Compare the size that is allocated with the number of elements that the kernel is told to work on, and with "
+        "the sizes of the other arrays."
+    ),
     "own_check": N_(
         "The program's own check says “{line}”, but at {sizes}, where it ran, the kernel is right, and no fault was "
         "seen in its launch and its copies. What is left is the check itself."

@@ -100,6 +100,27 @@ def test_the_bytes_of_shared_memory_are_changed_where_nothing_else_depends_on_th
 
 
 @pytest.mark.parametrize(
+    ("size", "after"),
+    [
+        ("(threads + HALO) * sizeof(float)", "(threads + 2 * HALO) * sizeof(float)"),
+        ("threads * sizeof(float)", "n * sizeof(float)"),
+    ],
+)
+def test_the_likeliest_size_of_shared_memory_has_a_margin_on_both_sides_or_all_elements(size: str, after: str) -> None:
+    text = f"""#define HALO 2
+__global__ void k(float *a, int n);
+int main() {{
+const int n = 1000, threads = min(n, 256);
+size_t bytes = {size};
+k<<<1, threads, bytes>>>(d, n);
+}}
+"""
+    (launch,) = launches_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    sizes = [c for c in launch_changes(launch, {"HALO": 2}, ()) if c.group == "shared_bytes"]
+    assert changed(text, min(sizes, key=lambda c: c.cost)) == text.replace(size, after)
+
+
+@pytest.mark.parametrize(
     ("launch", "before"),
     [
         ("k<4><<<1, 32, n * sizeof(float)>>>(d);", "k<4>, {}, n * sizeof(float)"),
