@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from grader.repair.function import Change, Function, host_functions, parameter_nodes
 from grader.repair.launches import Launch, launches_of
-from grader.repair.nodes import arguments_of, is_statement, named_in, operator_of, sides_of, value_of
+from grader.repair.nodes import arguments_of, is_statement, listed, named_in, operator_of, sides_of, value_of
 from grader.submission.cpp.tree import ParsedFile, declared_name, descendants
+from grader.submission.structs import fields_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -191,6 +193,27 @@ def pitch_changes(host: Host) -> Iterator[Change]:
             if own and len(call.arguments) > place + 1 and call.text(place + 1) != own:
                 edit = call.function.replaced(call.arguments[place + 1], own)
                 yield Change("host", call.line, (edit,), 0.3, "pitch", "pitch")
+
+
+def field_changes(parsed: ParsedFile) -> Iterator[Change]:
+    """Yield two values exchanged in a struct's initialiser, `Params p = {d_out, d_in, rows, cols}`."""
+    for function in host_functions(parsed):
+        for node in function.nodes:
+            value = value_of(node)
+            declarator, kind = node.child_by_field_name("declarator"), node.parent
+            if value is None or value.type != "initializer_list" or declarator is None or kind is None:
+                continue
+            type_node = kind.child_by_field_name("type")
+            name = function.text(type_node).removeprefix("struct ").strip() if type_node is not None else ""
+            values, fields = listed(value), fields_of(parsed, name)
+            if declarator.type != "identifier" or not 1 < len(values) == len(fields):
+                continue
+            values = [(n.child_by_field_name("value") or n) if n.type == "initializer_pair" else n for n in values]
+            for (one, field), (other, second) in combinations(zip(values, fields, strict=True), 2):
+                is_alike = (field.dtype, field.is_pointer) == (second.dtype, second.is_pointer)
+                if is_alike and function.text(one) != function.text(other):
+                    edits = function.exchanged(one, other)
+                    yield Change("launch", function.line(one), edits, 1.3, "fields", "fields")
 
 
 def direction_changes(call: Call) -> Iterator[Change]:

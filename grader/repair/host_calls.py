@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from grader.repair import host_arguments
 from grader.repair.blocks import cap_changes, instances, launch_call_changes, loop_changes
 from grader.repair.function import Change, Function, host_functions, parameter_nodes
+from grader.repair.host_arguments import field_changes
 from grader.repair.host_slips import host_slip_changes
-from grader.repair.launches import field_changes
 from grader.repair.nodes import (
     ancestors,
     arguments_of,

@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, product
+from itertools import product
 from typing import TYPE_CHECKING
 
 from grader.repair.function import Change, Function, host_functions, is_rounded_down
-from grader.repair.nodes import ancestors, arguments_of, listed, named_in, operator_of, sides_of, value_of
+from grader.repair.nodes import ancestors, arguments_of, listed, named_in, operator_of, sides_of
 from grader.repair.several_places import replaced_in
 from grader.submission.cpp.tree import ParsedFile, declared_name, descendants
 from grader.submission.lexical import Edit
-from grader.submission.structs import fields_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -298,26 +297,6 @@ def launch_changes(
     yield from shared_changes(launch, constants)
     yield from _raised_elsewhere(launch)
     yield from _opted_in(launch)
-
-
-def field_changes(parsed: ParsedFile) -> Iterator[Change]:
-    """Yield two values exchanged in a struct's initialiser, `Params p = {d_out, d_in, rows, cols}`."""
-    for function in host_functions(parsed):
-        for node in function.nodes:
-            value = value_of(node)
-            declarator, kind = node.child_by_field_name("declarator"), node.parent
-            if value is None or value.type != "initializer_list" or declarator is None or kind is None:
-                continue
-            type_node = kind.child_by_field_name("type")
-            name = function.text(type_node).removeprefix("struct ").strip() if type_node is not None else ""
-            values, fields = listed(value), fields_of(parsed, name)
-            if declarator.type != "identifier" or not 1 < len(values) == len(fields):
-                continue
-            values = [(n.child_by_field_name("value") or n) if n.type == "initializer_pair" else n for n in values]
-            for (one, field), (other, second) in combinations(zip(values, fields, strict=True), 2):
-                is_alike = (field.dtype, field.is_pointer) == (second.dtype, second.is_pointer)
-                if is_alike and function.text(one) != function.text(other):
-                    yield _exchanged(function, one, other, 1.3, "fields", "fields")
 
 
 def grid_changes(launch: Launch) -> Iterator[Change]:

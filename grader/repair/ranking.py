@@ -13,10 +13,10 @@ from grader.repair.clues import Clues, clues_of
 from grader.repair.conditions import clip_changes, guard_changes, surplus_changes
 from grader.repair.expressions import expression_changes
 from grader.repair.function import Change, Function, functions_of
+from grader.repair.host_arguments import field_changes
 from grader.repair.launches import (
     Launch,
     crosswise,
-    field_changes,
     grid_changes,
     launch_changes,
     launches_of,
