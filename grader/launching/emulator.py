@@ -307,7 +307,7 @@ class _Launches:
             is_given_up = error.kind == "steps"
             return backend.LaunchOutcome(
                 "unsupported" if is_given_up else "fault",
-                hazards=error.hazards,
+                hazards=error.hazards if is_given_up else (),
                 reason=error.kind,
                 said=msg("launches.emulator_steps") if is_given_up else None,
                 line=error.line,

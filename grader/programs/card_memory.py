@@ -217,14 +217,15 @@ class CardMemory(Memory):
                 self._queues.called("cuMemcpy2DAsync", wanted, handle)
 
     def fill(
-        self, allocation: Allocation, offset: int, rows: Sequence[tuple[int, int]], value: int, stream: Stream
+        self, allocation: Allocation, offset: int, rows: Sequence[tuple[int, int]], pattern: bytes, stream: Stream
     ) -> None:
         """In a stream; of memory that has a twin, when this returns."""
+        unit, value = len(pattern), int.from_bytes(pattern, "little")
         if allocation.host and not getattr(allocation, "is_registered", False):
             self._queues.settle(stream)
             data = self._lent(allocation.host, allocation.size)
             for start, size in rows:
-                data[offset + start : offset + start + size] = value
+                data[offset + start : offset + start + size].view(f"u{unit}")[:] = value
             return
         handle = self._queues.handle(stream)
         shapes = rectangles([(start, start, size) for start, size in rows])
@@ -232,9 +233,10 @@ class CardMemory(Memory):
             for start, _start, size, pitch, _pitch, height in shapes:
                 address = allocation.base + offset + start
                 if height == 1:
-                    self._queues.called("cuMemsetD8Async", address, value, size, handle)
+                    self._queues.called(f"cuMemsetD{8 * unit}Async", address, value, size // unit, handle)
                 else:
-                    self._queues.called("cuMemsetD2D8Async", address, pitch, value, size, height, handle)
+                    width = size // unit
+                    self._queues.called(f"cuMemsetD2D{8 * unit}Async", address, pitch, value, width, height, handle)
 
     # -- twins -------------------------------------------------------------------------------
 

@@ -185,9 +185,9 @@ class Memory(abc.ABC):
 
     @abc.abstractmethod
     def fill(
-        self, allocation: Allocation, offset: int, rows: Sequence[tuple[int, int]], value: int, stream: Any
+        self, allocation: Allocation, offset: int, rows: Sequence[tuple[int, int]], pattern: bytes, stream: Any
     ) -> None:
-        """Set rows of (offset from `offset`, bytes) to a value, in the order of a stream."""
+        """Set rows of (offset from `offset`, bytes) to a number's 1, 2 or 4 bytes, in the order of a stream."""
 
     def clear(self, allocation: Allocation) -> bool:
         """Set all of the device's own memory to zero without touching it; False where that cannot be done."""
@@ -296,11 +296,11 @@ class DeviceMemory(Memory):
             to[to_offset : to_offset + size] = part.copy() if overlap else part
 
     def fill(
-        self, allocation: Allocation, offset: int, rows: Sequence[tuple[int, int]], value: int, stream: Any
+        self, allocation: Allocation, offset: int, rows: Sequence[tuple[int, int]], pattern: bytes, stream: Any
     ) -> None:
         into = allocation.view(offset, max(start + size for start, size in rows))
         for start, size in rows:
-            into[start : start + size] = value
+            into[start : start + size].view(f"u{len(pattern)}")[:] = int.from_bytes(pattern, "little")
 
     def is_device_address(self, address: int) -> bool:
         return address >= self._arrays.origin

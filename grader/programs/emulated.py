@@ -146,7 +146,8 @@ class EmulatedDevice(Device):
             return Outcome("impossible", str(error))
         except LimitExceeded as error:
             if error.kind in ("endless", "deadlock"):
-                return Outcome("endless", error.kind, error.line, printf=projection.printed(), file=file)
+                seen = error.hazards
+                return Outcome("endless", error.kind, error.line, seen, printf=projection.printed(), file=file)
             if error.kind == "time":
                 if bounds.passes_over:
                     raise TooSlow(limits.seconds) from error

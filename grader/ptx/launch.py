@@ -307,7 +307,7 @@ class _Run:
         try:
             self._run_batches(outcome, threads)
         except LimitExceeded as error:
-            if error.kind == "steps":
+            if error.kind in ("steps", "endless", "deadlock"):
                 error.steps, error.hazards = outcome.budget.steps, tuple(outcome.hazards.report())
             raise
         return outcome

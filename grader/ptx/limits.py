@@ -78,7 +78,8 @@ class LimitExceeded(PtxError):
     `kind` is "instructions", "steps" (of the interpreter: whether the kernel ends is not known), "time", "deadlock"
     (threads wait for others that never come), "endless" (a loop that nothing can end any more) or "memory" (more than
     the emulator has for it).  `issued`: instructions until then, each counted once for all threads that executed it
-    together, where what is counted was the limit.  `steps`, `hazards`: done and seen by then, where it is "steps".
+    together, where what is counted was the limit.  `steps`, `hazards`: done and seen by then, where it is "steps",
+    "deadlock" or "endless".
     """
 
     def __init__(self, kind: str, line: int, message: str, issued: int | None = None) -> None:

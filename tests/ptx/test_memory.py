@@ -107,6 +107,24 @@ def test_other_spaces_one_before_and_one_after(
     assert run(source, 1, 64, np.zeros(64, np.float32), 0, shared_bytes=shared_bytes).hazards == []
 
 
+def test_generic_pointers_where_shared_addresses_are_expected() -> None:
+    """PTX cuts them off to 32 bits, and what remains is the address."""
+    source = """extern "C" __global__ void k(const float* in, float* out) {
+        __shared__ float s[64], copied[64];
+        int i = threadIdx.x;
+        asm volatile("st.shared.f32 [%0], %1;" :: "l"(&s[i]), "f"(in[i]) : "memory");
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "l"(&copied[i]), "l"(&in[i]) : "memory");
+        asm volatile("cp.async.wait_all;" ::: "memory");
+        __syncthreads();
+        float v;
+        asm volatile("ld.shared.f32 %0, [%1];" : "=f"(v) : "l"(&s[63 - i]) : "memory");
+        out[i] = v + copied[i];
+    }"""
+    for observe in (True, False):
+        result = run(source, 1, 64, np.arange(64, dtype=np.float32), np.zeros(64, np.float32), observe=observe)
+        assert result.hazards == [] and (result[1] == 63).all()
+
+
 def test_device_variables_have_bounds_of_their_own() -> None:
     result = run(CONSTANT, 1, 64, np.zeros(64, np.float32), -1)
     assert [(h.array, h.op, h.line) for h in result.hazards] == [("c", "load", 5), ("d", "store", 6)]

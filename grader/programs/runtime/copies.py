@@ -327,8 +327,11 @@ def memcpy_peer(state: State, place: Place, *numbers: int) -> None:
     (memcpy_async if stream else memcpy)(state, place, to, source, size, D2D, *stream)
 
 
-def fill(state: State, pointer: int, value: int, rows: Rows, stream: Stream, place: Place) -> None:
-    """Set rows of bytes to a value."""
+def fill(state: State, pointer: int, value: int, rows: Rows, stream: Stream, place: Place, unit: int = 1) -> None:
+    """Set rows to a value of `unit` bytes, the lowest of the number.  Raises CudaError 1 where it does not fit them."""
+    pattern = (value & (1 << 8 * unit) - 1).to_bytes(unit, "little")
+    if any(bytes_ % unit for bytes_ in (pointer, rows.width, rows.to[0])):
+        raise CudaError(1)
     total = rows.total
     if not total:
         return
@@ -346,17 +349,17 @@ def fill(state: State, pointer: int, value: int, rows: Rows, stream: Stream, pla
     state.access(side.allocation, stream, access)
     side.allocation.digest = None
     pieces = [(offset, size) for offset, _from, size in rows.listed()]
-    if value & 255 == 0 and total == side.allocation.size and len(pieces) == 1 and state.memory.clear(side.allocation):
+    if not any(pattern) and total == side.allocation.size and len(pieces) == 1 and state.memory.clear(side.allocation):
         pieces = []
     if pieces:
-        state.memory.fill(side.allocation, side.offset, pieces, value & 255, stream)
+        state.memory.fill(side.allocation, side.offset, pieces, pattern, stream)
     for offset, size in pieces:
         valid = side.allocation.valid(side.offset + offset, size)
         if valid is not None:
             valid[:] = 1
     _note(state, "set", side, total, place)
     overwritten(state, side.allocation, side.offset, total, place)
-    side.allocation.origins = {"zeroed"} if value & 255 == 0 else {"copied"}
+    side.allocation.origins = {"copied"} if any(pattern) else {"zeroed"}
     stream.ready_ns += 2_000 + total // 200
 
 
@@ -377,6 +380,15 @@ def memset_2d(state: State, place: Place, *numbers: int) -> None:
     pointer, pitch, value, width, height, *stream = numbers
     queue = state.stream(stream[0]) if stream else state.streams[0]
     fill(state, pointer, value, _pitched(state, pitch, pitch, width, height), queue, place)
+
+
+def memset_of_numbers(state: State, place: Place, *numbers: int) -> None:
+    """Set rows of numbers.  numbers: address, pitch, value, its 1, 2 or 4 bytes, how many a row, rows, and a stream."""
+    pointer, pitch, value, unit, width, height, stream = numbers
+    if unit not in (1, 2, 4) or width < 0:
+        raise CudaError(1)
+    pitch = pitch if height > 1 else width * unit
+    fill(state, pointer, value, _pitched(state, pitch, pitch, width * unit, height), state.stream(stream), place, unit)
 
 
 def symbol(state: State, address: int, place: Place) -> Allocation:
@@ -457,6 +469,7 @@ HANDLERS: Handlers = {
     "cudaMemsetAsync": ("iiii", memset_async),
     "cudaMemset2D": ("iiiii", memset_2d),
     "cudaMemset2DAsync": ("iiiiii", memset_2d),
+    "cuMemsetD2D32Async": ("iiiiiii", memset_of_numbers),
     "cudaMemcpyToSymbol": ("iiiii", to_symbol),
     "cudaMemcpyToSymbolAsync": ("iiiiii", to_symbol),
     "cudaMemcpyFromSymbol": ("iiiii", from_symbol),

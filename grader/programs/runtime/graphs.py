@@ -33,6 +33,7 @@ CAPTURED = {
     "cudaMemcpyFromSymbolAsync": (5, MEMCPY),
     "cudaMemsetAsync": (3, MEMSET),
     "cudaMemset2DAsync": (5, MEMSET),
+    "cuMemsetD2D32Async": (6, MEMSET),
     "cudaLaunchHostFunc": (0, HOST),
 }
 """Calls that a capturing stream keeps: which argument is the stream, and the kind of node."""
@@ -232,15 +233,11 @@ def _kernel(state: State, place: Place, parameters: int) -> Work:
 def memset_work(state: State, place: Place, parameters: int) -> Work:
     """Return the work of a node that fills memory."""
     pointer, pitch, value, width_bytes, width, height = state.guest.unpack("QQIIQQ", parameters)
-    pattern = value.to_bytes(4, "little")[: width_bytes if width_bytes in (1, 2, 4) else 0]
-    if not pattern or (height > 1 and pitch < width * width_bytes):
+    if width_bytes not in (1, 2, 4) or (height > 1 and pitch < width * width_bytes):
         raise CudaError(1)
-    if len(set(pattern)) > 1:
-        raise CudaError(NOT_SUPPORTED)
 
     def run(stream: int) -> None:
-        size = width * width_bytes
-        copies.memset_2d(state, place, pointer, max(pitch, size), pattern[0], size, height, stream)
+        copies.memset_of_numbers(state, place, pointer, pitch, value, width_bytes, width, height, stream)
 
     return run
 

@@ -72,7 +72,7 @@ def allocate(state: State, pointer: int, size: int, place: Place, kind: str = "d
     state.ask("allocate", place, size=size)
     state.guest.pack("Q", pointer, allocation.base)
     if state.limits.fills and kind == "device" and size <= MAX_FILLED_BYTES:
-        state.memory.fill(allocation, 0, [(0, size)], UNSET_BYTE, state.streams[0])
+        state.memory.fill(allocation, 0, [(0, size)], bytes((UNSET_BYTE,)), state.streams[0])
     return allocation
 
 

@@ -18,6 +18,7 @@ from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.ordering import NOWHERE, Place
 from grader.programs.runtime.silent import may_speak, tell_unfilled
 from grader.programs.runtime.state import Kernel, ProgramEnded, State
+from grader.programs.sandbox.guest import NULL_BYTES
 from grader.ptx.records import Hazard
 from grader.submission.kernels.records import LineCount, SeenHazard, SeenLaunch
 
@@ -106,7 +107,8 @@ def blocks_per_multiprocessor(state: State, unit: int, entry: str, threads: int,
 def of_null(state: State, record: SeenLaunch, raw: Sequence[bytes], hazards: Sequence[Hazard]) -> tuple[Hazard, ...]:
     """`hazards`, with those that come of null pointers among the arguments, whose bytes are `raw`, as such.
 
-    An index may lead from address 0 to where the host's memory is; beside a pointer of the host's nobody can tell.
+    An index may lead from address 0 to where the host's memory is, which has nothing in its first page; beside a
+    pointer of the host's nobody can tell.
     """
     if not hazards:
         return ()
@@ -116,7 +118,7 @@ def of_null(state: State, record: SeenLaunch, raw: Sequence[bytes], hazards: Seq
         if argument.is_pointer and not argument.buffer
     ]
     nulls = [name for name, address in pointers if not address]
-    reach = 1 if len(nulls) < len(pointers) else state.guest.size() if nulls else 1
+    reach = state.guest.size() if nulls and len(nulls) == len(pointers) else NULL_BYTES
     name = nulls[0] if len(nulls) == 1 else ""
     return tuple(
         replace(hazard, detail="null", array=name)
@@ -151,7 +153,9 @@ def judge(state: State, kernel: Kernel, record: SeenLaunch, outcome: Outcome, pl
         case "too_slow":
             ends = msg("programs.launch_seconds", kernel=kernel.display, seconds=int(state.limits.launch_seconds))
             return _traced(state, record, "too_large", msg("programs.too_large", kernel=kernel.display), ends, place)
-        case "too_many_steps" if not any(_error_of(hazard) for hazard in hazards):
+        case "too_many_steps" | "endless" if any(_error_of(hazard) for hazard in hazards):
+            pass  # A GPU would have ended the kernel at that access: it is told below.
+        case "too_many_steps":
             ends = msg("programs.launch_steps", kernel=kernel.display)
             return _traced(state, record, "too_large", msg("programs.too_large", kernel=kernel.display), ends, place)
         case "unsupported":

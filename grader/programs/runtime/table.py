@@ -37,7 +37,7 @@ from grader.programs.runtime.libraries import (
 )
 from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.state import NOT_READY, CudaError, Handlers, State
-from grader.programs.sandbox.guest import BadPointer
+from grader.programs.sandbox.guest import BadPointer, NullPointer
 
 _RUNTIME = (
     *(memory, pools, copies, arrays, launches, graphs, graph_parts, modules, registration, streams, queries),
@@ -144,7 +144,10 @@ def _call(state: State, name: str, function: Callable[..., int | None]) -> Calla
         except LateEnd as end:
             state.came_late(end)
             code = state.sticky
-        except CudaError as error:
+        except (CudaError, NullPointer) as end:
+            if is_library and isinstance(end, NullPointer):
+                raise
+            error = CudaError(1) if isinstance(end, NullPointer) else end
             first = not (state.sticky and error.code == state.sticky)
             if error.code == NOT_READY:
                 return error.code

@@ -59,10 +59,21 @@ class Meter:
 
 
 MAX_TEXT_BYTES = 4096
+NULL_BYTES = 4096
+"""The page that no program has anything in."""
 
 
 class BadPointer(Exception):
     """A call with an address outside the program's memory: on a real machine a segmentation fault."""
+
+
+class NullPointer(BadPointer):
+    """A call with a null pointer, or a place in what it would point to; the CUDA runtime refuses most of these."""
+
+
+def _bad(address: int) -> BadPointer:
+    kind = NullPointer if 0 <= address < NULL_BYTES else BadPointer
+    return kind(f"{address:#x}")
 
 
 class Guest:
@@ -90,7 +101,7 @@ class Guest:
             return start + address
         size = self.size()
         if length < 0 or address <= 0 or address + length > size:
-            raise BadPointer(f"{address:#x}")
+            raise _bad(address)
         start = ctypes.cast(self._memory.data_ptr(self.store), ctypes.c_void_p).value or 0
         self._known = start, size
         self._bytes = memoryview((ctypes.c_char * size).from_address(start)).cast("B")
@@ -139,7 +150,7 @@ class Guest:
     def text(self, address: int) -> str:
         """Return a C string, cut at `MAX_TEXT_BYTES`."""
         if not 0 < address < self.size():
-            raise BadPointer(f"{address:#x}")
+            raise _bad(address)
         raw = self.read(address, min(MAX_TEXT_BYTES, self.size() - address))
         return raw.split(b"\0", 1)[0].decode("utf-8", errors="replace")
 

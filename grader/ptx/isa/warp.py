@@ -194,18 +194,21 @@ class Shape:
 def _piece(rows: int, columns: int, per_register: int, across: bool) -> tuple[Array, Array]:
     """(32, n) rows and columns of a matrix made of 8 × (4 · per_register) pieces, one register of each lane a piece.
 
-    Four neighbouring lanes hold a row; pieces are numbered downwards first.  across: the other way round (matrix b).
+    Four neighbouring lanes hold a row; pieces are numbered downwards first, those of 16 rows before those of the next.
+    across: the other way round (matrix b).
     """
     if across:
         row, column = _piece(columns, rows, per_register, across=False)
         return column, row
-    lane = np.arange(32)[:, None, None, None]
-    right = np.arange(columns // (4 * per_register))[None, :, None, None]
-    down = np.arange(rows // 8)[None, None, :, None]
-    inside = np.arange(per_register)[None, None, None, :]
-    shape = (32, right.size, down.size, per_register)
-    row = np.broadcast_to(lane // 4 + 8 * down, shape).reshape(32, -1)
-    column = np.broadcast_to(lane % 4 * per_register + inside + 4 * per_register * right, shape).reshape(32, -1)
+    lane, inside = np.arange(32)[:, None], np.arange(per_register)[None, :]
+    pieces = [
+        (down, right)
+        for top in range(0, rows, 16)
+        for right in range(0, columns, 4 * per_register)
+        for down in range(top, min(top + 16, rows), 8)
+    ]
+    row = np.concatenate([np.broadcast_to(lane // 4 + down, (32, per_register)) for down, _ in pieces], axis=1)
+    column = np.concatenate([lane % 4 * per_register + inside + right for _, right in pieces], axis=1)
     return row, column
 
 

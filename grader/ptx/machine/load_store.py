@@ -123,12 +123,23 @@ def mark_written(batch: BlockBatch, resolved: ResolvedAddress, spec: AccessSpec)
     _note(batch, resolved, key)
 
 
+def _is_generic(address: Value, offset: int) -> bool:
+    """Whether a generic pointer stands for an address of shared memory, of which all but 32 bits are cut off.
+
+    PTX ISA, "ld": addresses are truncated "if the register width exceeds the state space address width".
+    """
+    if isinstance(address, (Vec, Affine)):
+        vec, shift = split_shift(address)
+        return vec.signed_bounds()[0] + shift + offset >= SHARED_WINDOW
+    return address + offset >= SHARED_WINDOW
+
+
 def resolve(batch: BlockBatch, spec_space: str, address: Value, offset: int) -> tuple[Space, int] | None:
     """(space, offset) of an access; None when generic addresses of one access lie in several spaces."""
     if spec_space in ("global", "const"):
         return batch.device, offset
     if spec_space == "shared":
-        return batch.shared, offset
+        return batch.shared, offset - SHARED_WINDOW if _is_generic(address, offset) else offset
     if spec_space in ("local", "param"):
         return batch.local, offset
     if isinstance(address, (Vec, Affine)):

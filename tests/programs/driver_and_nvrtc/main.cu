@@ -79,6 +79,13 @@ int main() {
     int last[32];
     cuMemcpyDtoH(last, out, sizeof last);
     printf("%d %d\n", last[0], last[31]);
+    printf("%d", cuMemsetD32(out, 70000, 32));
+    printf(" %d", cuMemsetD16(out + 4, 0x0102, 3));
+    printf(" %d", cuMemsetD2D32Async(out + 16, 16, 7, 1, 3, nullptr));
+    printf(" %d\n", cuMemsetD32(out + 2, 1, 1));
+    cuMemcpyDtoH(last, out, sizeof last);
+    for (int i = 0; i < 14; i++) printf("%x ", last[i]);
+    printf("%x\n", last[31]);
 
     nvrtcCreateProgram(&program, "__global__ void broken() { int x = y; }\n", "broken.cu", 0, nullptr, nullptr);
     nvrtcResult result = nvrtcCompileProgram(program, 0, nullptr);

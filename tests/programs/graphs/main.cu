@@ -108,6 +108,11 @@ int main() {
     CHECK(cudaGraphLaunch(executable, one));
     CHECK(cudaStreamSynchronize(one));
     printf("%d\n", host[0]);
+    clearing.value = 70000;
+    CHECK(cudaGraphExecMemsetNodeSetParams(executable, cleared, &clearing));
+    CHECK(cudaGraphLaunch(executable, one));
+    CHECK(cudaStreamSynchronize(one));
+    printf("%d %d\n", host[0], host[n - 1]);
     CHECK(cudaGraphExecDestroy(executable));
     CHECK(cudaGraphAddDependencies(graph, &copied, &cleared, 1));
     printf("%s\n", cudaGetErrorName(cudaGraphInstantiate(&executable, graph, 0)));

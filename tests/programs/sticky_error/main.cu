@@ -4,6 +4,13 @@
 
 __global__ void one(int* x) { x[threadIdx.x] = 1; }
 
+// The first access ends it, so that nobody waits for ever.
+__device__ bool* flags;
+__global__ void waits(int n) {
+    flags[n] = false;
+    while (!flags[n]);
+}
+
 int main() {
     int* h = (int*)malloc(32 * sizeof(int));
     int *d, *e;
@@ -18,5 +25,8 @@ int main() {
     printf("later: %s\n", cudaGetErrorName(cudaGetLastError()));
     cudaDeviceReset();
     printf("reset: %s\n", cudaGetErrorName(cudaGetLastError()));
+    printf("nowhere: %s\n", cudaGetErrorName(cudaMalloc((void**)flags, 4)));
+    waits<<<1, 32>>>(100);
+    printf("waits: %s\n", cudaGetErrorName(cudaDeviceSynchronize()));
     return 0;
 }

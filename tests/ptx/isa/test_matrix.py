@@ -87,6 +87,21 @@ def test_every_shape_and_order(module: Any, number: int) -> None:
     assert (report.hazards, report.counters.by_line) == ([], []), "how a device fetches fragments is not known"
 
 
+def test_elements_of_tall_fragments_lie_as_on_a_gpu() -> None:
+    """As an H200 has them: those of sixteen rows before those of the next sixteen, (k, row) of lane 0 in order."""
+    source = """extern "C" __global__ void k(const half* a, float* c) {
+        wmma::fragment<wmma::matrix_a, 32, 8, 16, half, wmma::row_major> fa;
+        wmma::load_matrix_sync(fa, a, 16);
+        for (int i = 0; i < 16; i++) c[threadIdx.x * 16 + i] = fa.x[i];
+    }"""
+    a = np.arange(512, dtype=np.float16)
+    got = run(HEAD + source, 1, 32, a, np.zeros(512, np.float32), options=header_options())[1].astype(int)
+    assert [divmod(int(x), 16) for x in got[:16:2]] == [
+        (0, 0), (8, 0), (0, 8), (8, 8), (16, 0), (24, 0), (16, 8), (24, 8),
+    ]  # fmt: skip
+    assert (got[1::2] == got[::2] + 1).all()
+
+
 PLAIN = """extern "C" __global__ void k(const half* a, float* c) {
     wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> fa;
     wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> fb;

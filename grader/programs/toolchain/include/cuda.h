@@ -315,15 +315,15 @@ GRADER_AS(cuMemPrefetchAsync, GRADER_AT(CUdeviceptr p, size_t n, CUdevice device
 GRADER_AS(cuMemcpyHtoDAsync, GRADER_AT(CUdeviceptr to, const void *from, size_t n, CUstream s), cudaMemcpyAsync((void *)to, from, n, cudaMemcpyHostToDevice, s, GRADER_HERE))
 GRADER_AS(cuMemcpyDtoHAsync, GRADER_AT(void *to, CUdeviceptr from, size_t n, CUstream s), cudaMemcpyAsync(to, (const void *)from, n, cudaMemcpyDeviceToHost, s, GRADER_HERE))
 GRADER_AS(cuMemcpyDtoDAsync, GRADER_AT(CUdeviceptr to, CUdeviceptr from, size_t n, CUstream s), cudaMemcpyAsync((void *)to, (const void *)from, n, cudaMemcpyDeviceToDevice, s, GRADER_HERE))
-GRADER_AS(cuMemsetD8, GRADER_AT(CUdeviceptr p, unsigned char value, size_t n), cudaMemset((void *)p, value, n, GRADER_HERE))
-inline CUresult cuMemsetD32(CUdeviceptr p, unsigned value, size_t n, GRADER_PLACE) {
-    if (value == (value & 255) * 0x01010101u) return (CUresult)cudaMemset((void *)p, value & 255, 4 * n, GRADER_HERE);
-    unsigned *filled = (unsigned *)malloc(4 * n);
-    for (size_t i = 0; i < n; i++) filled[i] = value;
-    cudaError_t error = cudaMemcpy((void *)p, filled, 4 * n, cudaMemcpyHostToDevice, GRADER_HERE);
-    free(filled);
-    return (CUresult)error;
-}
+GRADER_IMPORT("cuMemsetD2D32Async") cudaError_t grader_memset(void *pointer, size_t pitch, unsigned value, unsigned unit, size_t width, size_t height, cudaStream_t stream, GRADER_PLACE);
+#define GRADER_SETS(unit, number) \
+    GRADER_AS(cuMemsetD##unit##Async, GRADER_AT(CUdeviceptr p, number value, size_t n, CUstream s), grader_memset((void *)p, 0, value, unit / 8, n, 1, s, GRADER_HERE)) \
+    GRADER_AS(cuMemsetD##unit, GRADER_AT(CUdeviceptr p, number value, size_t n), grader_memset((void *)p, 0, value, unit / 8, n, 1, 0, GRADER_HERE)) \
+    GRADER_AS(cuMemsetD2D##unit##Async, GRADER_AT(CUdeviceptr p, size_t pitch, number value, size_t n, size_t rows, CUstream s), grader_memset((void *)p, pitch, value, unit / 8, n, rows, s, GRADER_HERE)) \
+    GRADER_AS(cuMemsetD2D##unit, GRADER_AT(CUdeviceptr p, size_t pitch, number value, size_t n, size_t rows), grader_memset((void *)p, pitch, value, unit / 8, n, rows, 0, GRADER_HERE))
+GRADER_SETS(8, unsigned char)
+GRADER_SETS(16, unsigned short)
+GRADER_SETS(32, unsigned)
 GRADER_AS(cuCtxSetLimit, GRADER_AT(CUlimit limit, size_t value), cudaDeviceSetLimit((cudaLimit)limit, value, GRADER_HERE))
 GRADER_AS(cuCtxGetLimit, GRADER_AT(size_t *value, CUlimit limit), cudaDeviceGetLimit(value, (cudaLimit)limit, GRADER_HERE))
 GRADER_AS(cuCtxSetSharedMemConfig, GRADER_AT(CUsharedconfig config), cudaDeviceSetSharedMemConfig((cudaSharedMemConfig)config, GRADER_HERE))
@@ -372,7 +372,6 @@ GRADER_AS(cuCtxDisablePeerAccess, GRADER_AT(CUcontext peer), cudaDeviceDisablePe
 GRADER_AS(cuMemHostRegister, GRADER_AT(void *p, size_t n, unsigned flags), cudaHostRegister(p, n, flags, GRADER_HERE))
 GRADER_AS(cuMemHostUnregister, GRADER_AT(void *p), cudaHostUnregister(p, GRADER_HERE))
 GRADER_AS(cuMemHostGetDevicePointer, GRADER_AT(CUdeviceptr *device, void *host, unsigned flags), cudaHostGetDevicePointer((void **)device, host, flags, GRADER_HERE))
-GRADER_AS(cuMemsetD8Async, GRADER_AT(CUdeviceptr p, unsigned char value, size_t n, CUstream s), cudaMemsetAsync((void *)p, value, n, s, GRADER_HERE))
 GRADER_AS(cuMemAllocAsync, GRADER_AT(CUdeviceptr *p, size_t n, CUstream s), cudaMallocAsync((void **)p, n, s, GRADER_HERE))
 GRADER_AS(cuMemFreeAsync, GRADER_AT(CUdeviceptr p, CUstream s), cudaFreeAsync((void *)p, s, GRADER_HERE))
 GRADER_AS(cuMemAllocPitch, GRADER_AT(CUdeviceptr *p, size_t *pitch, size_t width, size_t height, unsigned), cudaMallocPitch((void **)p, pitch, width, height, GRADER_HERE))
