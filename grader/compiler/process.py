@@ -17,7 +17,6 @@ from types import TracebackType
 from typing import Self
 
 from grader.compiler.diagnostics import Diagnostic
-from grader.compiler.expansion import MAX_TOKENS, NVRTC_STEPS, steps_of_one, too_many_tokens
 from grader.compiler.headers import (
     MACROS,
     PRELUDE,
@@ -43,7 +42,7 @@ from grader.compiler.result import (
 from grader.compiler.worker import header_folders
 from grader.errors import InternalError
 from grader.message import Message, msg
-from grader.preprocessor import without_dollars
+from grader.preprocessor import MAX_TOKENS, NVRTC_STEPS, steps_of_one, too_many_tokens, without_dollars
 from grader.processes import limits
 from grader.processes.channel import DeadlinePassed, PeerGone
 from grader.processes.child import END_WAIT_S, Child, ChildProgram, Ending

@@ -26,7 +26,7 @@ from grader.programs.runtime.devices import DEFAULT, GRADING, model_of
 from grader.programs.sandbox.process import Code, Order, ProgramProcess
 from grader.programs.sources import Program, Sources, named_files
 from grader.programs.starts import MAX_TRIES, SizeChange, applied, changes
-from grader.programs.toolchain import confined
+from grader.programs.toolchain import zig
 from grader.programs.toolchain.compile import HostProgram, compile_program
 from grader.programs.toolchain.zig import Library, build
 
@@ -435,9 +435,9 @@ def _why_not(host: HostProgram, program: Program) -> tuple[Message, str, int]:
         case "beyond" if first is not None:
             return msg("programs.reads_beyond", text=first.text), first.file, first.line
         case "time":
-            return msg("programs.compiler_time", seconds=confined.CPU_SECONDS), "", 0
+            return msg("programs.compiler_time", seconds=zig.CPU_SECONDS), "", 0
         case "hang":
-            return msg("programs.compiler_hangs", seconds=int(confined.WALL_SECONDS)), "", 0
+            return msg("programs.compiler_hangs", seconds=int(zig.WALL_SECONDS)), "", 0
         case "undefined":
             return msg("programs.undefined", names=", ".join(_as_written(c.text) for c in host.diagnostics[:5])), "", 0
         case "twice" if any(c.text in _MAINS for c in host.diagnostics):

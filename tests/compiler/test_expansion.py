@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from grader.compiler.expansion import MAX_TOKENS, too_many_tokens
 from grader.compiler.process import CompilerProcess
 from grader.message import msg
+from grader.preprocessor import MAX_TOKENS, too_many_tokens
 from grader.programs.toolchain.compile import compile_program
 from grader.programs.toolchain.zig import Library
 from tests.pace import at_most

@@ -11,8 +11,8 @@ import pytest
 
 from grader.processes import fork_server
 from grader.processes.limits import EXECUTE, READ, WRITE
-from grader.programs.toolchain import confined
-from grader.programs.toolchain.confined import Done, run
+from grader.programs.toolchain import zig
+from grader.programs.toolchain.zig import Done, run_confined
 
 pytestmark = [pytest.mark.started, pytest.mark.skipif(sys.platform != "linux", reason="programs run on Linux")]
 SYSTEM = {name: READ | EXECUTE for name in ("/bin", "/usr", "/lib", "/lib64") if Path(name).exists()}
@@ -27,7 +27,7 @@ def way(request: pytest.FixtureRequest) -> Iterator[str]:
 
 def shell(text: str, folder: Path, rights: dict[str, int] | None = None, cpu_seconds: int = 20) -> Done:
     given = {**SYSTEM, "/dev/null": READ | WRITE, **(rights or {})}
-    return run([SHELL, "-c", text], given, folder, cpu_seconds=cpu_seconds)
+    return run_confined([SHELL, "-c", text], given, folder, cpu_seconds=cpu_seconds)
 
 
 @pytest.mark.usefixtures("way")
@@ -54,7 +54,7 @@ def test_it_has_no_file_but_those_that_it_is_given(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("way")
 def test_what_takes_too_long_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert shell("while :; do :; done", tmp_path, cpu_seconds=1) == Done(None, "", "time")
-    monkeypatch.setattr(confined, "WALL_SECONDS", 0.2)
+    monkeypatch.setattr(zig, "WALL_SECONDS", 0.2)
     assert shell("exec 3<>/dev/null; while read line; do :; done; kill -STOP $$", tmp_path) == Done(None, "", "hang")
 
 

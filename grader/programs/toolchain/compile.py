@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from grader.compiler.expansion import CLANG_STEPS, steps_of_one, token_sizes
 from grader.compiler.headers import STAND_INS, as_nvcc_sees, outside_include, reads_beyond
+from grader.preprocessor import CLANG_STEPS, steps_of_one, token_sizes
 from grader.processes.limits import EXECUTE, READ, WRITE, landlock_version
-from grader.programs.toolchain import advance, confined, zig
+from grader.programs.toolchain import advance, zig
 from grader.programs.toolchain.zig import Library
 
 MAX_IN_FUNCTION = 10_000
@@ -387,11 +387,11 @@ def _c_command(compilation: Compilation, name: str, output: str) -> list[str]:
 def _run(command: Sequence[str], compilation: Compilation, name: str, read: Sequence[Path]) -> HostProgram:
     """read: what the compiler may reach beside the program's own."""
     folder, library, half = compilation.folder, compilation.library, compilation.half
-    done = confined.run(
+    done = zig.run_confined(
         command,
         rights(folder, library) | {str(path): READ for path in read},
         folder / "src",
-        cpu_seconds=confined.LIBRARY_CPU_SECONDS if half.folders else confined.CPU_SECONDS,
+        cpu_seconds=zig.LIBRARY_CPU_SECONDS if half.folders else zig.CPU_SECONDS,
     )
     diagnostics = []
     unused = set()
@@ -428,9 +428,9 @@ def _link(count: int, folder: Path, library: Library) -> HostProgram:
     start, *rest = library.link_inputs
     command += [start, *map(str, objects), *rest]
     # `sandbox.module` knows functions by their mangled names; people are told others.
-    done = confined.run([*command, "--no-demangle"], rights(folder, library), folder / "src")
+    done = zig.run_confined([*command, "--no-demangle"], rights(folder, library), folder / "src")
     if done.code:
-        done = confined.run(command, rights(folder, library), folder / "src")
+        done = zig.run_confined(command, rights(folder, library), folder / "src")
     if done.code is None:
         return HostProgram(b"", reason=done.ended_by or "limit")
     if done.code:
