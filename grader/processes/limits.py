@@ -371,7 +371,7 @@ def main(connection: socket.socket, order: str) -> None:
 
 
 def become(order: str) -> None:
-    """Give up every right but those that an order names as JSON (`toolchain.zig.run_confined`), then become its command."""
+    """Give up every right but those that an order names as JSON (`zig.run_confined`), then become its command."""
     asked = json.loads(order)
     die_with_parent(os.getppid())
     if asked["landlock"]:

@@ -380,8 +380,8 @@ def _run(command: Sequence[str]) -> None:
         raise cannot_build(done.stderr)
 
 
-# -- one command with only the files and the resources that it is given: a compiler that a hostile source would make read
-# any file or run for ever; `limits.become` is the child's part
+# -- one command with only the files and the resources that it is given: a compiler that a hostile source would make
+# read any file or run for ever; `limits.become` is the child's part
 
 
 CPU_SECONDS = 15
