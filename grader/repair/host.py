@@ -52,6 +52,7 @@ NAMED: Mapping[str, tuple[str, ...]] = {
     "checks.host_code.filled_output": ("target",),
     "checks.host_code.filled_alike": ("source",),
     "checks.host_code.overrun": ("bytes", "size"),
+    "checks.host_code.freed_otherwise": ("frees",),
     **{f"programs.copy_{way}": ("direction", "ends") for way in ("to_device", "from_device", "to_host", "from_host")},
     **{f"programs.copy_of_count_{way}": ("bytes",) for way in ("into", "out")},
     **{f"programs.copy_{what}": ("bytes", "size") for what in ("of_pointer", "too_short", "reads_past", "writes_past")},

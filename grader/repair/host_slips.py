@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from grader.repair.function import Change, Function, host_functions
 from grader.repair.host_arguments import Call, Host, other_ends, statement_of
-from grader.repair.nodes import ancestors, is_statement, listed, operator_of, sides_of, value_of
+from grader.repair.nodes import ancestors, arguments_of, is_statement, listed, operator_of, sides_of, value_of
 from grader.submission.cpp.tree import LOOPS, declared_name, descendants
 
 _SIZE_OF = re.compile(r"sizeof\s*\(?\s*(\w+)\s*\)?")
@@ -31,6 +31,20 @@ def host_slip_changes(host: Host) -> Iterator[Change]:
         if call.name.startswith("cudaMemset") and call.text(1) not in ("0", "0x00") and call.text(1).isdigit():
             yield call.function.replacement("host", call.arguments[1], "0", 0.6, "unset", "value")
     yield from _swaps(host)
+    for function in host_functions(host.parsed):
+        yield from _other_frees(function)
+
+
+def _other_frees(function: Function) -> Iterator[Change]:
+    """`free(a)` of what CUDA has allocated."""
+    made: dict[str, str] = {}
+    for node in function.nodes:
+        callee, first = function.callee(node), next(iter(arguments_of(node)), None)
+        if callee.startswith(("cudaMalloc", "cudaHostAlloc")) and first is not None:
+            made[function.text(first).rpartition("&")[2].strip()] = "cudaFreeHost" if "Host" in callee else "cudaFree"
+        elif callee.rpartition("::")[2] == "free" and first is not None and function.text(first) in made:
+            text = f"{made[function.text(first)]}({function.text(first)})"
+            yield function.replacement("host", node, text, 0.3, "frees", "frees")
 
 
 def _sizes_of_pointers(function: Function) -> Iterator[Change]:

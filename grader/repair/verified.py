@@ -262,7 +262,7 @@ DETAILS = {
         "host": (
             "target source ends direction directions bytes size pitch earlier later extra missing "
             "missing_before given wait kernel stream freed once reset unset needless asynchronous pointer rest twice "
-            "value swap unset_copy"
+            "value swap unset_copy frees"
         ),
     }.items()
 }

@@ -16,7 +16,7 @@ from grader.message import msg
 from grader.programs.records import Observation, ProgramFinding
 from grader.running.data_flow import FlowFault, flow_faults, reached_text, same_sources
 from grader.running.evidence import NO_HOST_CODE, OF_DATA, FaultKind, HostCode, HostFault
-from grader.running.own_program import launched_instead, never_launches, never_read, read_early
+from grader.running.own_program import freed_otherwise, launched_instead, never_launches, never_read, read_early
 from grader.submission.kernels.records import Kernel, SeenFault, SeenLaunch, SeenRun
 from grader.submission.lexical import line_of_main, without_comments
 from grader.submission.records import Missing, Submission
@@ -159,12 +159,20 @@ def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = 
     faults = [fault for fault in faults if (fault.file, fault.line) not in in_comments]
     faults.sort(key=lambda fault: not fault.is_of_data)
     own = {launch.file for launch in launches}
+    for leak in (f for run in runs for f in run.faults if f.message.id == "programs.leak" and not run.results):
+        freed = freed_otherwise(str(leak.message.data["array"]), leak.file, leak.line, texts)
+        before = [x for run in runs for x in run.launches if freed and x.file == leak.file and x.line < freed.line]
+        reported |= {str(leak.message.data["array"])} if freed is not None else set()
+        # Told of the kernel that is launched last before it.
+        if freed is not None and before and max(before, key=lambda x: x.line).kernel == kernel.name:
+            faults.insert(0, freed)
     untidy = [
         _host_fault("copy", fault)
         for run in runs
         for fault in run.faults
         # Of a run at another size, or one that failed, what is left behind says nothing.
         if fault.is_untidy and fault.file in own and not run.results
+        if fault.message.id != "programs.leak" or fault.message.data["array"] not in reported
     ]
     return HostCode(
         is_there=True,

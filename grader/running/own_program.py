@@ -162,6 +162,28 @@ def _declared(statement: str) -> list[str]:
     return [pair[1] for pair in names if pair is not None]
 
 
+def freed_otherwise(array: str, file: str, line: int, texts: Mapping[str, str]) -> HostFault | None:
+    """Return the fault of a function that gives memory of CUDA's, allocated in `line`, back by the C library.
+
+    None where the function does not, or may mean other memory by that name.
+    """
+    text = texts.get(file, "")
+    rows, name = text.split("\n"), re.escape(array.rpartition("::")[2])
+    allocated = re.search(r"\bcuda(?:Malloc|HostAlloc)\w*", rows[line - 1]) if 0 < line <= len(rows) else None
+    if allocated is None:
+        return None
+    low, high = _function_around(text, sum(map(len, rows[: line - 1])) + line - 1 + allocated.start())
+    body = text[low:high]
+    if re.search(rf"\b{name}\s*=[^=;]*\b(?:malloc|calloc|realloc|new)\b", body):
+        return None
+    wrong = re.search(rf"(?<![\w.>])(?:std\s*::\s*)?(free|delete)\b(?:\s*\[\s*\])?\s*\(?\s*{name}\s*[);]", body)
+    if wrong is None:
+        return None
+    right = "cudaFreeHost" if re.search("Host", allocated[0]) else "cudaFree"
+    said = msg("checks.host_code.freed_otherwise", array=array, call=wrong[1], made=allocated[0], right=right, at=line)
+    return HostFault("lifetime", file, _line(text, low + wrong.start(1)), said)
+
+
 def with_own_check(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> Evidence:
     """`evidence` with what the program says of the kernel where the runs so far say otherwise, and a run at its sizes.
 

@@ -307,6 +307,10 @@ HOST_CODE: Texts = {
         "which it reads."
     ),
     "constant_unset": N_("Nothing is ever copied into {name}: constant memory is zero until it is filled."),
+    "freed_otherwise": N_(
+        "{array} comes from {made}() in line {at}, and is given back by {call} here: on a machine with a GPU that ends "
+        "the program. Free it with {right}()."
+    ),
     "overrun": N_(
         "{array} is too small for the launch of {kernel} in line {at}, whose kernel is right: {what} On a GPU this "
         "overwrites or reads what belongs to another array, mostly without an error."

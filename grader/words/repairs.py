@@ -111,6 +111,7 @@ REPAIRS: Texts = {
         "Line {line} divides the elements into equal parts and leaves out what the division leaves over: the last part "
         "has to take it."
     ),
+    "host_frees": N_("Line {line} frees memory with a function that does not go with its allocation."),
     "host_twice": N_("Line {line} launches once more what the line before it has launched."),
     "host_value": N_("The array is not set to zero in line {line}."),
     "host_swap": N_("The two buffers are not exchanged at the end of the loop, after line {line}."),

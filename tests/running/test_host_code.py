@@ -187,6 +187,22 @@ cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost);
 float d = r[1] - r[0]; if (d > 1e-2f) puts("rises"); }""",
         [("not_compared", "mul<<<")],
     ),
+    "given back by the C library": (
+        """
+int main() { give(); float *p; cudaMallocHost(&p, bytes); memcpy(p, h, bytes);
+mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); if (cudaGetLastError()) return 1;
+cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost); int bad = r[0] != e[0];
+free(p); return bad; }""",
+        [("lifetime", "free(p)")],
+    ),
+    "memory of both kinds by one name": (
+        """
+int main() { give(); float *p; cudaMallocHost(&p, bytes); p = (float *)malloc(bytes);
+mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); if (cudaGetLastError()) return 1;
+cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost); int bad = r[0] != e[0];
+free(p); return bad; }""",
+        [],
+    ),
     "ends at a time that fails": (
         """
 int main() { give(); cudaEvent_t x, y; cudaEventCreate(&x); cudaEventCreate(&y); cudaEventRecord(y); float ms;
