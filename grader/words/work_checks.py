@@ -14,6 +14,110 @@ def reads(reads: float, allowed: float) -> str:
     return text.format(times=times, allowed=f"{decimal(allowed):g}")
 
 
+HOST_CODE: Texts = {
+    "title": N_("host code"),
+    "none": N_("No host code that feeds the kernels was handed in."),
+    "function_not_seen": N_("Not judged: {name} was not seen to launch a kernel and return."),
+    "function_sound": N_(
+        "The function was run: its launches are checked for errors, what they work on is copied and filled correctly."
+    ),
+    "function_data_sound": N_("The function was run: what its kernels work on is copied and filled correctly."),
+    "function_no_fault": N_("The function was run: none of its calls of the runtime was seen to be wrong."),
+    "program_no_fault": N_("The program was run: none of its calls of the runtime was seen to be wrong."),
+    "program_not_seen": N_("Not judged: the program was not seen to launch a kernel and come to its end."),
+    "program_sound": N_(
+        "The program was run: its launches are checked for errors, what they work on is copied and filled correctly."
+    ),
+    "program_data_sound": N_("The program was run: what its kernels work on is copied and filled correctly."),
+    "sound": N_(
+        "The program was run: launches are checked for errors, copies and times are right, results are compared."
+    ),
+    "reads_sound": N_("Judging by its text, the host code checks launches for errors and compares results."),
+    "data_sound": N_("The program was run: what its kernels work on is copied, filled and freed as it must be."),
+    "reads_data_sound": N_("Judging by its text, the host code fills what its kernels read."),
+    "unchecked": N_("The program never checks whether the launch of {kernel} failed."),
+    "not_compared": N_("The program compares its results with nothing."),
+    "compared_other": N_("{kernel}'s results are copied into {array} here, which nothing reads: others are compared."),
+    "same_array": N_(
+        "{kernel} is handed one array, {array}, as {first} and as {second}: it stores over what it reads."
+    ),
+    "compared_early": N_(
+        "The results of {kernel} are copied into {array} only here, but line {read_line} reads that array before: what "
+        "is read there is not what the kernel has stored."
+    ),
+    "never_filled": N_("{array} is read by {kernel}, but nothing has been put into it before the launch."),
+    "copied_early": N_(
+        "{array} is copied back here, before the launch of {kernel} in line {launch_line}: what the kernel stores "
+        "there is never copied back."
+    ),
+    "copied_other": N_(
+        "{other} is copied back here; what {kernel}, launched in line {launch_line}, stores is in {array}, which is "
+        "never copied back."
+    ),
+    "filled_late": N_("{array} is filled only here, after the launch in line {launch_line}; it is read by {kernel}."),
+    "filled_twice": N_(
+        "{other} is filled here a second time, after line {before} and before anything has read it; nothing is ever "
+        "copied into {array}, which is read by {kernel}."
+    ),
+    "filled_alike": N_(
+        "{array} is filled here from the same array of the host as {other} in line {before}; both are read by {kernel}."
+    ),
+    "filled_output": N_(
+        "The data are copied into {other} here, which is written by {kernel}; nothing is ever copied into {array}, "
+        "which it reads."
+    ),
+    "constant_unset": N_("Nothing is ever copied into {name}: constant memory is zero until it is filled."),
+    "freed_otherwise": N_(
+        "{array} comes from {made}() in line {at}, and is given back by {call} here: on a machine with a GPU that ends "
+        "the program. Free it with {right}()."
+    ),
+    "overrun": N_(
+        "{array} is too small for the launch of {kernel} in line {at}, whose kernel is right: {what} On a GPU this "
+        "overwrites or reads what belongs to another array, mostly without an error."
+    ),
+    "hint_overrun": N_(
+        "Compare the size that is allocated with the number of elements that the kernel is told to work on, and with "
+        "the sizes of the other arrays."
+    ),
+    "own_check": N_(
+        "The program's own check says “{line}”, but at {sizes}, where it ran, the kernel is right, and no fault was "
+        "seen in its launch and its copies. What is left is the check itself."
+    ),
+    "own_check_by": N_(
+        "The program's own check says “{line}”, but at {sizes}, where it ran, the kernel is right, and no fault was "
+        "seen in its launch and its copies. What is left is the check itself: it compares with what {name}() computes "
+        "(line {at})."
+    ),
+    "hint_own_check": N_(
+        "Work out one element by hand: which of the two has it, the kernel's array or the host's? If both do, the "
+        "tolerance is too narrow for the rounding of sums, or the comparison takes other elements."
+    ),
+    "hint_unfilled": N_(
+        "Copy the data to the device before the launch: with cudaMemcpy() into an array, with cudaMemcpyToSymbol() "
+        "into a __device__ or __constant__ variable."
+    ),
+    "hint_unchecked": N_(
+        "A launch returns nothing, and a kernel that never ran leaves the output as it was: call cudaGetLastError() "
+        "right after it, and check what cudaDeviceSynchronize() or cudaMemcpy() returns."
+    ),
+    "hint_symbol": N_("To copy the whole of {name}, copy sizeof({name}) bytes."),
+    "hint_set": N_(
+        "Compare the number of bytes with what was allocated: which of the two does the array need? And check what the "
+        "call returns."
+    ),
+    "hint_copy": N_("Check the arguments of the copy, and what it returns."),
+    "hint_lifetime": N_(
+        "Free each array once, by the function that goes with its allocation, after the last launch and the last copy "
+        "that use it."
+    ),
+    "hint_time": N_(
+        "A launch returns before its kernel has ended: call cudaDeviceSynchronize() before the clock is read, or "
+        "cudaEventSynchronize() before the time between events is asked for."
+    ),
+    "hint_not_compared": N_("Compute the result on the CPU as well, and compare every element within a tolerance."),
+}
+
+
 TECHNIQUE: Texts = {
     "title": N_("technique"),
     "fault": N_("required technique not used"),
@@ -309,6 +413,7 @@ TESTS: Texts = {
 }
 
 AREAS: dict[str, Texts] = {
+    "checks.host_code": HOST_CODE,
     "checks.tests": TESTS,
     "checks.technique": TECHNIQUE,
     "checks.uses": USES,
