@@ -304,13 +304,13 @@ def _run(out: Path, lab: str, placed: list[tuple[Path, Entry]], is_group: bool) 
     return StoredRun(lab, entries, outputs, is_group)
 
 
-def stored_groups(folder: Path, skipped: Collection[str] = ()) -> Iterator[StoredRun]:
-    """The groups that are listed in a folder of outputs, but those of the labs in `skipped`.
+def stored_groups(folder: Path) -> Iterator[StoredRun]:
+    """The groups that are listed in a folder of outputs.
 
     Raises UsageError: a list or a result cannot be understood.
     Raises OSError: it cannot be read.
     """
-    for file in group_lists(folder, skipped):
+    for file in group_lists(folder):
         yield stored_group(file)
 
 

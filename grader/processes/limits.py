@@ -374,7 +374,6 @@ def become(order: str) -> None:
     """Give up every right but those that an order names as JSON (`zig.run_confined`), then become its command."""
     asked = json.loads(order)
     die_with_parent(os.getppid())
-    if asked["landlock"]:
-        confine(asked["rights"])
+    confine(asked["rights"])
     bound_for_good(**asked["limits"])
     os.execve(asked["command"][0], asked["command"], {"PATH": ""})

@@ -420,7 +420,6 @@ def run_confined(
     command: Sequence[str],
     rights: Mapping[str, int],
     folder: Path,
-    use_landlock: bool = True,
     cpu_seconds: int = CPU_SECONDS,
 ) -> Done:
     """Run `command` in `folder` with nothing but `rights` (see `grader.processes.limits.confine`)."""
@@ -429,7 +428,7 @@ def run_confined(
     bounds = {
         "address_bytes": ADDRESS_BYTES, "data_bytes": DATA_BYTES, "file_bytes": FILE_BYTES, "cpu_seconds": cpu_seconds,
     }  # fmt: skip
-    asked = {"command": list(command), "rights": dict(rights), "folder": str(folder), "landlock": use_landlock}
+    asked = {"command": list(command), "rights": dict(rights), "folder": str(folder)}
     order = json.dumps({**asked, "limits": bounds})
     program = ChildProgram(limits.__name__, (order,), environment={}, is_forkable=True, output_bytes=ERROR_BYTES)
     if can_wait() and start_server(program) is not None:
