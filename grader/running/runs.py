@@ -21,10 +21,9 @@ from grader.ptx.records import LineCounter
 from grader.running import reordered
 from grader.running.cases import choose, is_made_impossible, with_drawn_cases
 from grader.running.evidence import Evidence, work_of_kernel
-from grader.running.explain import explain
+from grader.running.explain import explain, with_staging
 from grader.running.margins import halo_of, haloed, with_margin
 from grader.running.own_program import with_overrun, with_own_check, with_own_launches, with_wrong_check
-from grader.running.staging import with_staging
 from grader.submission.records import Interpretation
 
 WAVEFRONT_BYTES = 128

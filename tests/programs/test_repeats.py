@@ -9,9 +9,9 @@ import numpy as np
 from grader.cli.run_report import text_of
 from grader.programs.device import Outcome
 from grader.programs.device_memory import Allocation, DeviceMemory
+from grader.programs.emulated import TRIES, Repeats
 from grader.programs.execution import Setting, run_program
 from grader.programs.records import RunLimits
-from grader.programs.repeats import TRIES, Repeats
 from grader.programs.sandbox.guest import Meter
 from grader.programs.sources import Sources
 

@@ -11,7 +11,7 @@ import pytest
 from grader.grading.options import GradeOptions
 from grader.grading.pipeline import grade
 from grader.ptx.records import Read
-from grader.running.staging import _would_do
+from grader.running.explain import _would_do
 from tests.marks_only import marks_only
 
 WHOLE = marks_only("transpose")
