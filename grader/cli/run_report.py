@@ -263,6 +263,10 @@ def _launch_lines(launches: Sequence[SeenLaunch]) -> list[str]:
     if 0 < (launch.watched_blocks or 0) < blocks:
         watched = _("Watched for races and counters: {watched} of {total} blocks, spread over the grid.")
         lines.append("      " + watched.format(watched=launch.watched_blocks, total=blocks))
+    elif launch.watched_blocks == 0:
+        lines.append(
+            "      " + _("Watched for races only in its first part, without counters: few threads that take long.")
+        )
     worst: dict[tuple[str, int, str], str] = {}
     for counter in launch.counters:
         own_line = _("line {line}").format(line=counter.line)

@@ -31,7 +31,7 @@ from grader.ptx.machine.scheduler import Scheduler
 from grader.ptx.memory import Buffer, Device, shared_window, workspace_of
 from grader.ptx.native.counted_runner import shortcuts_of
 from grader.ptx.native.engine import FEW_LANES, Engine
-from grader.ptx.native.thread_runner import CAUTION, Threads, reached_arrays
+from grader.ptx.native.thread_runner import CAUTION, FIRST_PART, Threads, reached_arrays
 from grader.ptx.observers.interface import NOBODY, HazardLog, Observer, Scene, Watchers
 from grader.ptx.observers.races import Races
 from grader.ptx.observers.traffic import Traffic
@@ -75,7 +75,8 @@ class Launch:
     cooperative: all blocks run side by side and may wait for each other (`cudaLaunchCooperativeKernel`).
     only: numbers of the blocks that are run, one after the other (None: all of the grid); they may not wait for others.
     unwatched_apart: where observers see some batches and find nothing in them, threads of the others may run one after
-        the other.  What a kernel computes that is free of races is the same.
+        the other.  What a kernel computes that is free of races is the same.  Of a launch of few threads that goes on
+        for long only the first part is shown to the observers then, and nothing of it counted.
     """
 
     entry: str
@@ -278,8 +279,12 @@ class _Run:
 
     def _interpret(self, patience: int | None) -> Outcome:
         threads = self._thread_by_thread() if patience is None else None
-        if threads is None or threads.refused:
+        if threads is None:
             return self._carried(self._begin(patience), None)
+        if self._has_few_threads:
+            return self._of_few_threads(threads) or self._carried(self._begin(None), None)
+        if threads.refused:
+            return self._carried(self._begin(None), None)
         batch_lanes = min(self._total, self._together) * self._padded
         put_back = threads.undo() if self._config.observe and batch_lanes > FEW_LANES else None
         if put_back is None:
@@ -302,6 +307,38 @@ class _Run:
                 return outcome
             put_back()
         return self._carried(self._begin(None), None)
+
+    @property
+    def _has_few_threads(self) -> bool:
+        return self._total * self._padded <= FEW_LANES
+
+    def _of_few_threads(self, threads: Threads) -> Outcome | None:
+        """Watch a launch of few threads; one that goes on for long is begun anew with nobody watching.
+
+        None where it is to be watched to its end.
+        """
+        every = self._total * self._threads
+        a_thread = threads.a_thread
+        if a_thread * every < CAUTION:
+            put_back = threads.undo()
+            if put_back is None:
+                return None
+            outcome = self._begin(min(CAUTION // (self._total * self._padded), FIRST_PART))
+            try:
+                self._carried(outcome, None)
+            except TakesLong:
+                put_back()
+            else:
+                threads.learn(watched=True, hazards=len(outcome.hazards), budget=outcome.budget, threads=every)
+                return outcome
+            if not threads.learn(watched=True, hazards=len(outcome.hazards), budget=outcome.budget, threads=every):
+                return None
+            a_thread = CAUTION // every + 1
+        outcome, a_block = self._begin(None), a_thread * self._threads
+        if threads.refused or not self._run_threads(outcome, threads, [(0, self._total)], a_block):
+            return None
+        threads.learn(watched=True, hazards=0, budget=outcome.budget, threads=every)
+        return outcome
 
     def _carried(self, outcome: Outcome, threads: Threads | None) -> Outcome:
         try:
@@ -364,11 +401,14 @@ class _Run:
         config = self._config
         if not config.unwatched_apart or config.cooperative or config.counts_work or config.order:
             return None
-        if self._total < 2 or self._total * self._padded <= FEW_LANES:
+        if self._has_few_threads and not config.observe:
             return None
         variables = linked(self.program.module, self.device).variables.values()
         return Threads(
-            self._code, self.device, reached_arrays(self.device, (raw for _, raw in self._parameters), variables)
+            self._code,
+            self.device,
+            reached_arrays(self.device, (raw for _, raw in self._parameters), variables),
+            self._has_few_threads,
         )
 
     def _run_threads(self, outcome: Outcome, threads: Threads, ranges: Sequence[tuple[int, int]], a_block: int) -> bool:

@@ -387,12 +387,14 @@ __device__ inline unsigned int grader_xorwow_step(unsigned int *v)
     v[3] = v[4];
     return v[4] = (v[4] ^ (v[4] << 4)) ^ (t ^ (t << 1));
 }
-__device__ __noinline__ void grader_xorwow_jump(unsigned int *state, const unsigned int *sum)
+__device__ __forceinline__ void grader_xorwow_jump(unsigned int *state, const unsigned int *sum)
 {
     unsigned int v[5], r[5] = {0, 0, 0, 0, 0};
     for (int i = 0; i < 5; i++) v[i] = state[i];
+#pragma unroll 1
     for (int word = 0; word < 5; word++) {
         unsigned int bits = sum[word];
+#pragma unroll 1
         for (int bit = 0; bit < 32; bit++) {
             unsigned int mask = 0u - (bits >> bit & 1u);
             for (int i = 0; i < 5; i++) r[i] ^= v[i] & mask;

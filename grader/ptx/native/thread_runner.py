@@ -42,6 +42,8 @@ SLICE = 100_000_000
 """Thread-instructions between two looks at the clock."""
 CAUTION = 200_000_000
 """Thread-instructions after which a first launch whose blocks all run side by side begins anew, with few of them."""
+FIRST_PART = 400_000
+"""Instructions of all threads after which a launch of few threads begins anew with nobody watching, at the latest."""
 SHARED_FROM = 1_000_000_000
 """Thread-instructions from which blocks are shared among `SHARES` threads, each with a copy of the arrays."""
 SHARES = 2
@@ -80,13 +82,14 @@ class Threads:
     """A launch's chance to have blocks carried out thread by thread.
 
     code: of the kernel.  reached: the arrays that its arguments and its module's variables lie in.
+    few: the launch has few threads, which says nothing of others of the kernel.
     """
 
-    def __init__(self, code: Code, device: Device, reached: Iterable[MemoryArray]) -> None:
+    def __init__(self, code: Code, device: Device, reached: Iterable[MemoryArray], few: bool = False) -> None:
         self._code, self._device = code, device
         self._reached = {id(array): array for array in reached}
         kept: dict[str, Wanted] = code.program.module.derived.setdefault("wanted threads", {})
-        self._wanted = kept.setdefault(code.name, Wanted())
+        self._wanted = kept.setdefault(f"{code.name} of few" if few else code.name, Wanted())
 
     @property
     def refused(self) -> bool:

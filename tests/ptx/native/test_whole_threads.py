@@ -361,3 +361,32 @@ def test_room_of_arrays_that_are_gone_is_used_again() -> None:
         device.arrays[1:] = [None] * (len(device.arrays) - 1)
     # What both have on top of what they had before, and nothing of what is gone.
     assert [size - sizes[0] for size in sizes] == [8 * N * more for more in (0, 1, 2, 4)]
+
+
+def test_of_a_long_launch_of_few_threads_the_first_part_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["grader.ptx.launch"], "FIRST_PART", 2000)
+    body = "for (int a = 0; a < n; a++) s = s * 3 + (in[(i + a) % 4096] >> (s & 7)); atomicAdd(out + i % 4, s);"
+    source = f"__global__ void k(int* out, const unsigned* in, int n) {{ {WHERE} int s = i; {body} out[i + 4] += s; }}"
+    for rounds, watched in ((10, 2), (900, 0)):
+        arguments = [np.arange(4096, dtype=np.int32), BITS[:4096], np.int32(rounds)]
+        _, expected, memory, written = run(source, arguments, False, (2,), (64,), observed_batches=None)
+        _, got, same_memory, same_written = run(source, arguments, True, (2,), (64,), observed_batches=None)
+        assert (same_memory, same_written) == (memory, written)
+        assert (got.thread_instructions, got.opcode_counts) == (expected.thread_instructions, expected.opcode_counts)
+        assert (got.counters.sampled_blocks, got.counters.total_blocks) == (watched, 2)
+
+
+@pytest.mark.parametrize("end", ["out[i / 2] = s;", "if (s != 5) out[n * 999] = s;"])
+def test_what_goes_wrong_before_the_first_part_is_over_is_told_of_few_threads(
+    end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules["grader.ptx.launch"], "FIRST_PART", 2000)
+    loop = "for (int a = 0; a < n; a++) s = s * 3 + (in[(i + a) % 4096] >> (s & 7));"
+    source = f"""__global__ void k(int* out, const unsigned* in, int n) {{ {WHERE}
+        int s = i; {loop} atomicAdd(out + 99, s); {end} n *= 20; {loop} out[i + 128] = s; }}"""
+    arguments = [np.arange(4096, dtype=np.int32), BITS[:4096], np.int32(60)]
+    _, expected, memory, _ = run(source, arguments, False, (2,), (64,), observed_batches=None)
+    _, got, same_memory, _ = run(source, arguments, True, (2,), (64,), observed_batches=None)
+    assert expected.hazards
+    assert got.hazards == expected.hazards
+    assert same_memory == memory
