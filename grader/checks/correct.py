@@ -13,7 +13,7 @@ import numpy as np
 
 from grader.checks import hazards, host
 from grader.checks.base import Verdict, failed, not_applicable, passed
-from grader.checks.outcomes import explained, grid_left_out, seen_at, verdict_of_runs
+from grader.checks.outcomes import explained, grid_left_out, of_set_bytes, seen_at, verdict_of_runs
 from grader.devices import UNSET_BYTE
 from grader.diagnosis.text import hazard_msg
 from grader.lab import formula
@@ -84,6 +84,7 @@ def _judged(evidence: Evidence, settings: CorrectSettings) -> Verdict:
         or _of_constants(evidence)
         or _of_unset(evidence, verdict.diagnosis)
         or _of_absent_lanes(evidence)
+        or of_set_bytes(evidence, verdict.diagnosis)
         or verdict.hint
         or of_hazards(evidence, verdict.diagnosis)
         or _of_unwritten(evidence, verdict.diagnosis)
@@ -427,7 +428,8 @@ def judge_ragged_sizes(evidence: Evidence, settings: Settings) -> Verdict:
         failing = next((run for run in runs if dict(run.sizes) == verdict.data.get("sizes")), None)
         # Exact sizes have shown these as well, and other checks say where.
         of_run = of_hazards(evidence, diagnosis) if failing is not None and failing.outcome.hazards else None
-        hint = of_launch or host.other_block(evidence) or of_one_block(evidence) or verdict.hint or of_run
+        of_host = of_one_block(evidence) or of_set_bytes(evidence, evidence.diagnoses.get("ragged"))
+        hint = of_launch or host.other_block(evidence) or of_host or verdict.hint or of_run
         # Not at a kernel: what lacks off the tile may well be a block of its launch.
         verdict = _placed(verdict, replace(evidence, suspect=None))
         message = joined(verdict.message, _of_extent(evidence, runs)) or verdict.message

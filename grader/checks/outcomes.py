@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
+import numpy as np
+
 from grader.checks.base import Verdict, errored, failed, not_applicable, not_measured, passed, remedy
 from grader.checks.host import file_of_launch
 from grader.diagnosis.text import difference_msg
@@ -301,3 +303,21 @@ def _is_rounded_up(plan: LaunchPlan, axis: int) -> bool:
     (name,) = names
     tile = plan.tile[axis]
     return all(formula.integer(text, {name: size}) * tile >= size for size in (tile, tile + 1, 2 * tile - 1, 4 * tile))
+
+
+def of_set_bytes(evidence: Evidence, diagnosis: Diagnosis | None) -> Message | None:
+    """Say that the first wrong element is what a memset makes of an element, which was taken for a value."""
+    if diagnosis is None or diagnosis.got is None or diagnosis.unwritten:
+        return None
+    dtype = np.dtype(evidence.lab.parameter(diagnosis.output).dtype)
+    for array, _file, line, byte in evidence.host.set_bytes if dtype.itemsize > 1 else ():
+        value = np.frombuffer(bytes([byte]) * dtype.itemsize, dtype)[0]
+        if float(value) == diagnosis.got:
+            return msg(
+                "remedies.set_bytes",
+                line=line,
+                name=array,
+                byte=f"0x{byte:02x}",
+                value=f"{value.item():g}" if dtype.kind == "f" else str(value),
+            )
+    return None

@@ -7,7 +7,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.repair.function import Change, Function, Variable, zero_of
-from grader.repair.nodes import ancestors, assignment_of, inner_of, only_statement, operator_of, sides_of, value_of
+from grader.repair.nodes import (
+    ancestors,
+    arguments_of,
+    assignment_of,
+    inner_of,
+    only_statement,
+    operator_of,
+    sides_of,
+    value_of,
+)
 from grader.submission.cpp.tree import LOOPS, declared_name, descendants
 from grader.submission.lexical import Edit
 
@@ -38,6 +47,7 @@ def value_changes(function: Function) -> Iterator[Change]:
             yield from _onto_unset(function, node)
             yield from _stale(function, node)
             yield from _atomic(function, node)
+            yield from _of_bits(function, node)
             edit = function.replaced(node, ";")
             if node not in function.barriers:
                 yield Change("expression", function.line(node), (edit,), 4.8, "delete", "removed")
@@ -202,6 +212,29 @@ def _atomic(function: Function, node: Node) -> Iterator[Change]:
         text = f"atomicAdd(&{function.text(place)}, {added})"
         edits = (*edits, function.replaced(inner, text))
         yield Change("expression", function.line(node), edits, 1.4, "atomic", "atomic")
+
+
+_AS_INT = re.compile(r"(?:\(\s*int\s*\*\s*\)|reinterpret_cast\s*<\s*int\s*\*\s*>)\s*(?P<place>.+)", re.DOTALL)
+_BITS = re.compile(r"__float_as_int\s*\((?P<value>[^()]+)\)")
+
+
+def _of_bits(function: Function, statement: Node) -> Iterator[Change]:
+    """`atomicMax((int *)a, __float_as_int(v))`: as whole numbers negative floats are ordered the other way round."""
+    node = inner_of(statement)
+    if node is None or node.type != "call_expression":
+        return
+    other = {"atomicMax": "atomicMin", "atomicMin": "atomicMax"}.get(function.callee(node), "")
+    arguments = arguments_of(node)
+    place = _AS_INT.fullmatch(function.text(arguments[0])) if other and len(arguments) == 2 else None
+    bits = _BITS.fullmatch(function.text(arguments[1])) if place is not None else None
+    if place is None or bits is None:
+        return
+    value = bits["value"]
+    text = (
+        f"{value} >= 0 ? {function.text(node)}\n{function.indent(node)}    "
+        f": (int){other}((unsigned *){place['place']}, __float_as_uint({value}))"
+    )
+    yield function.replacement("expression", node, text, 0.2, "atomic", "bits")
 
 
 def _read_before(function: Function, node: Node, element: str) -> Node | None:

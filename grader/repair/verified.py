@@ -249,7 +249,7 @@ DETAILS = {
             "wrapped in_place template shuffle_mask shuffle_width cancellation digits division parentheses "
             "chained opposite shuffle_way neighbour factor squared unused unsigned signed narrow "
             "not_shared lost macro shadowed stale atomic brackets twice order all_lanes lane fraction itself "
-            "by_distance by_xor"
+            "by_distance by_xor bits"
         ),
         "index": (
             "exchanged unused axes axes_next names_next tile macro macro_name threads everything crossed limit groups "

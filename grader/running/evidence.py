@@ -301,6 +301,7 @@ class HostCode:
     launched_instead: what it launches in that one's place, where that is seen.
     suspected: what may be meant, and is wrong where the program itself calls the results of a right kernel wrong.
     unwritten: array, file and line of copies to the host of what nobody had written.
+    set_bytes: array, file and line of what sets each byte of an array to the same, and to what, where that is not 0.
     """
 
     is_there: bool
@@ -313,6 +314,7 @@ class HostCode:
     launched_instead: Instead | None = None
     suspected: tuple[HostFault, ...] = ()
     unwritten: tuple[tuple[str, str, int], ...] = ()
+    set_bytes: tuple[tuple[str, str, int, int], ...] = ()
 
     def counted(self, of: Literal["all", "data"]) -> tuple[HostFault, ...]:
         """Return the faults that a check of all faults, or of those of the data, costs points for."""

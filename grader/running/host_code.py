@@ -249,6 +249,9 @@ def of_call(
         of_launch=tuple(replace(fault, sizes=tuple(sizes)) for fault, sizes in wrong_at.items()),
         untidy=tuple(untidy.values()),
         unwritten=tuple(unwritten),
+        set_bytes=tuple(
+            dict.fromkeys((c.array, c.file, c.line, c.byte) for _sizes, o in runs for c in o.copies if c.byte)
+        ),
         never_launches=not has_launched and bool(calls) and all(call.has_returned for call in calls),
     )
 

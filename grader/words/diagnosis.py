@@ -419,6 +419,10 @@ REMEDIES: Texts = {
         "Line {line} copies elements of {name} that nothing has written, and what they hold is undefined: every "
         "element has to be stored by a kernel, or set by a copy or cudaMemset() beforehand."
     ),
+    "set_bytes": N_(
+        "Line {line} sets each byte of {name} to {byte}: an element of that memory is then {value}, and that has come "
+        "into the result. A call of cudaMemset() sets bytes; other values have to be stored by a kernel, or copied."
+    ),
     "onto_unset": N_("Sum in a variable that starts at 0 and store it once, or set the output to 0 first."),
     "two_writers": N_("Two threads write to the same element: only the one that makes its value may write it."),
 }

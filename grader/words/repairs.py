@@ -93,6 +93,9 @@ REPAIRS: Texts = {
         "The array in line {line} has integers as its elements: what is stored in it loses its fraction."
     ),
     "expression_itself": N_("Line {line} combines a variable with itself, so that the result is 0 every time."),
+    "expression_bits": N_(
+        "Line {line} compares the bits of floats as whole numbers: these order negative numbers the other way round."
+    ),
     "expression_by_distance": N_(
         "In line {line} each lane needs the value of the lane that is further on by the distance: __shfl_down_sync "
         "takes it, while __shfl_xor_sync exchanges the values of two lanes."

@@ -14,7 +14,7 @@ from grader.launching.trial import Run
 from grader.measured import Element, ElementRead, WrongPattern
 from grader.message import verbatim
 from grader.ptx.records import Hazard
-from grader.running.evidence import Compilation, Evidence
+from grader.running.evidence import Compilation, Evidence, HostCode
 from tests.checks.evidence_factory import check, evidence, hazard, run, site
 from tests.checks.test_remedies import SUM, WRITER, diagnosis
 
@@ -208,3 +208,12 @@ def test_a_shuffle_from_absent_lanes_is_the_cause_before_any_pattern_of_the_resu
         runs = (run("correct", WRONG, hazards), run("observe", WRONG))
         row = check(evidence(runs=runs, diagnoses={"correct": scaled}), "correct")
         assert (row.line, words in row.hint) == (line, True), row.hint
+
+
+@pytest.mark.parametrize(("byte", "is_told"), [(0x41, True), (0x42, False)])
+def test_what_a_memset_makes_of_an_element_is_told_as_no_value(byte: int, is_told: bool) -> None:
+    host = HostCode(is_there=True, is_observed=True, set_bytes=(("d_out", "k.cu", 9, byte),))
+    # Four bytes of 0x41, as a float.
+    found = diagnosis(writer=None, got=12.078431129455566, values=None)
+    row = check(replace(evidence(runs=(run("correct", WRONG),), diagnoses={"correct": found}), host=host), "correct")
+    assert row.hint.startswith("Line 9 sets each byte of d_out to 0x41: an element of that memory") == is_told, row.hint

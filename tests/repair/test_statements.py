@@ -152,3 +152,25 @@ def test_what_several_threads_add_to_is_added_atomically(adds: str, after: str) 
     found = {text: c for text, c in changes(value_changes, adds).items() if c.group == "atomic"}
     assert list(found) == ([after] if after else [])
     assert all((c.kind, c.detail) == ("expression", "atomic") for c in found.values())
+
+
+@pytest.mark.parametrize(
+    ("call", "after"),
+    [
+        (
+            "atomicMax((int *)out, __float_as_int(v));",
+            "v >= 0 ? atomicMax((int *)out, __float_as_int(v))\n: (int)atomicMin((unsigned *)out, __float_as_uint(v));",
+        ),
+        (
+            "atomicMin(reinterpret_cast<int *>(&out[n]), __float_as_int(v));",
+            "v >= 0 ? atomicMin(reinterpret_cast<int *>(&out[n]), __float_as_int(v))\n"
+            ": (int)atomicMax((unsigned *)(&out[n]), __float_as_uint(v));",
+        ),
+        ("atomicMax((unsigned *)out, __float_as_uint(v));", ""),
+        ("int old = atomicMax((int *)out, __float_as_int(v));", ""),
+    ],
+)
+def test_bits_of_negative_floats_are_ordered_the_other_way_round(call: str, after: str) -> None:
+    assert [text for text, c in changes(value_changes, call).items() if c.detail == "bits"] == (
+        [after] if after else []
+    )

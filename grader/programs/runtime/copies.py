@@ -140,13 +140,13 @@ def _piece(state: State, side: Side, size: int, place: Place, role: str) -> Piec
     return Piece(allocation, side.offset, state.guest.view(side.address, size))
 
 
-def _note(state: State, way: str, side: Side, size: int, place: Place, host: int = 0) -> None:
+def _note(state: State, way: str, side: Side, size: int, place: Place, host: int = 0, byte: int = 0) -> None:
     """Record a copy into an array of the device's, or out of it."""
     allocation = side.allocation
     if allocation is None or len(state.copies) >= MAX_COPIES or place.file == LIBRARY:
         return
     is_whole = side.offset == 0 and size >= allocation.size
-    details = plain_name(allocation.name), allocation.serial, size, is_whole, host, state.launch_count
+    details = plain_name(allocation.name), allocation.serial, size, is_whole, host, state.launch_count, byte
     state.copies.append(SeenCopy(way, place.file, place.line, *details))
 
 
@@ -357,7 +357,7 @@ def fill(state: State, pointer: int, value: int, rows: Rows, stream: Stream, pla
         valid = side.allocation.valid(side.offset + offset, size)
         if valid is not None:
             valid[:] = 1
-    _note(state, "set", side, total, place)
+    _note(state, "set", side, total, place, byte=pattern[0] if unit == 1 else 0)
     overwritten(state, side.allocation, side.offset, total, place)
     side.allocation.origins = {"copied"} if any(pattern) else {"zeroed"}
     stream.ready_ns += 2_000 + total // 200

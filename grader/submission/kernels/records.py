@@ -86,6 +86,7 @@ class SeenCopy:
     way: "in" (to the device), "out" (to the host), "set" (a memset), "within" (from another array of the device's).
     array: its name; serial: no other allocation of the run has it.  bytes: copied; is_whole: they are all of the array.
     host: where the host's data lie.  launches: how many of `SeenRun.order` had been made before.
+    byte: to which a memset has set each; 0 for any other.
     """
 
     way: str
@@ -97,6 +98,7 @@ class SeenCopy:
     is_whole: bool
     host: int = 0
     launches: int = 0
+    byte: int = 0
 
 
 @dataclass(frozen=True, slots=True)
