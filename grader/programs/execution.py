@@ -36,6 +36,7 @@ _MAINS = frozenset({"main", "__main_void", "__original_main", "__main_argc_argv"
 # What the compiler says where something is declared nowhere.
 _UNKNOWN = re.compile(r"undeclared identifier|unknown type name|no member named|file not found|no matching function")
 # Calls that ask about a kernel or a variable of the device.
+_SPEAKS = re.compile(r"\b(?:__threadfence_system|atomic[A-Z]\w+_system)\b")
 _ASKS = re.compile(r"\bcuda(?:Func[SG]et\w+|Occupancy\w+|LaunchCooperative\w+|LaunchKernel\w*|\w*Symbol\w*)\s*[(<]")
 
 NO_LIMITS = RunLimits()
@@ -379,6 +380,7 @@ def _order(program: Program, host: HostProgram, run: Start, model: str, limits: 
         calls=run.calls,
         wanted=run.wanted,
         is_linked=program.is_linked,
+        speaks=any(_SPEAKS.search(text) for text in program.whole.values()),
     )
 
 

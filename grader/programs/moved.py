@@ -47,6 +47,8 @@ class ProgramText:
     unit_names: Sequence[str]
     parameter_names: Mapping[str, Sequence[str]]
     unused_results: frozenset[tuple[str, int]]
+    speaks: bool = False
+    """Whether kernels may speak to the host while they run, as far as their own text tells."""
 
 
 class SourceLines:

@@ -124,3 +124,25 @@ int main() {
     of_copies = [f for f in run_program(Sources([path])).findings if f.message.id == "programs.copy_other_pitch"]
     rows = [(f.line, f.message.data["array"], f.message.data["pitch"], f.message.data["given"]) for f in of_copies]
     assert rows == [(8, "other", 1024, 512), (11, "one", 512, 100)]
+
+
+@pytest.mark.parametrize(("scope", "kinds"), [("_system", set()), ("", {"not_waited"})])
+def test_host_and_kernel_that_add_at_once(tmp_path: Path, scope: str, kinds: set[str]) -> None:
+    """By atomics of the whole system they may."""
+    path = tmp_path / "a.cu"
+    path.write_text(f"""
+__global__ void counted(int *total) {{ atomicAdd{scope}(total, 1); }}
+int main() {{
+    int *total;
+    cudaMallocManaged(&total, sizeof(int));
+    *total = 0;
+    counted<<<4, 64>>>(total);
+    __sync_fetch_and_add(total, 1);
+    cudaDeviceSynchronize();
+    int sum = *total;
+    cudaFree(total);
+    return sum != 257;
+}}
+""")
+    got = run_program(Sources([path]))
+    assert got.exit == 0 and {finding.kind for finding in got.findings} == kinds

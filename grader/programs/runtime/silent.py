@@ -376,8 +376,8 @@ PAGE = mmap.PAGESIZE
 MAX_KEPT = 64
 MAX_LOOKED_AT = 64 << 20
 """Bytes that both sides use, of all that a kernel may write: beyond them nobody looks what it has changed."""
-# Kernels and the host may speak to each other by these while the kernel runs.
-_AGREED = re.compile(r"__threadfence_system|\bvolatile\b|\batomic_ref\b|\bcuda::(?:std::)?atomic|atomic\w+_system")
+# By these in the host's code it may speak to kernels that run; kernels' own are `State.speaks`.
+_AGREED = re.compile(r"\bvolatile\b|\batomic_ref\b|\bcuda::(?:std::)?atomic")
 _TYPE_BYTES = WIDTHS | {"char": 1, "bool": 1, "signed char": 1, "unsigned char": 1}
 
 
@@ -440,7 +440,7 @@ def before_kernel(state: State, record: SeenLaunch, allocations: Sequence[Alloca
 
 def may_speak(state: State) -> bool:
     """Whether host and kernels may speak to each other while these run."""
-    return any(_AGREED.search(text) for text in state.sources.texts.values())
+    return state.speaks or any(_AGREED.search(text) for text in state.sources.texts.values())
 
 
 def _is_written(allocation: Allocation, type_text: str) -> bool:

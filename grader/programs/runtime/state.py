@@ -99,6 +99,7 @@ class State:
         self.unit_names = [*text.unit_names]
         self.parameter_names = text.parameter_names
         self.unused_results = text.unused_results
+        self.speaks = text.speaks
         self.compile_unit = compile_unit
         self.print_text = print_text
         self.limits = limits

@@ -29,6 +29,7 @@ class Order(msgspec.Struct, frozen=True, tag="order"):
     as file and line; parameters: names of the parameters of kernels.
     wanted: files whose contents are wanted when it has ended, and how many bytes of each.
     is_linked: device code of one file uses that of another, see `grader.programs.device_linking`.
+    speaks: kernels have fences or atomics of the whole system, by which they may speak to the host while they run.
     """
 
     module: bytes
@@ -44,6 +45,7 @@ class Order(msgspec.Struct, frozen=True, tag="order"):
     calls: Sequence[FunctionCall] = ()
     wanted: Mapping[str, int] = {}
     is_linked: bool = False
+    speaks: bool = False
 
 
 class Again(msgspec.Struct, frozen=True, tag="again"):

@@ -127,6 +127,7 @@ class ProgramRun:
                 order.units,
                 order.parameters,
                 frozenset((file, line) for file, line in order.unused),
+                order.speaks,
             ),
             self._ask_for_code,
             lambda raw: self._emit(1, raw),
