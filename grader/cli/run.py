@@ -13,7 +13,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -39,8 +39,7 @@ MAX_SEARCHED_BYTES = 1 << 20
 _HEADER = re.compile(
     rb'^[ \t]*#[ \t]*include[ \t]*"((?:\.\./){0,8}[\w./ -]{1,200}\.(?:h|hh|hpp|hxx|cuh|inl))"', re.MULTILINE
 )
-FOLDERS = "grader.cli.run.folders"
-DEFINED = "grader.cli.run.defined"
+COMPILER = "grader.cli.run.compiler"
 _WITH_VALUE = frozenset(
     {
         "-Xcompiler",
@@ -63,15 +62,17 @@ _WITH_VALUE = frozenset(
 _IDLE = re.compile(
     r"-O[0-3sg]|-Ofast|-[gGcwv]|-m64|-W[\w=+-]*|-f[a-z][\w=+-]*|-m[a-z][\w=+-]*|-pg|-pedantic|-dc|-dlink|-rdc=\w+|-cudart=?\w*"
     r"|-l\w[\w.+-]*|-L.+|-std=[\w+]+|-x=?cu|-arch=.+|-code=.+|-gencode=.+|-ccbin=.+|-maxrregcount=\d+|-Xcompiler=.+"
-    r"|-Xptxas=.+|-Xlinker=.+|-lineinfo|-use_fast_math|-ftz=\w+|-fmad=\w+|-prec-\w+=\w+|-extended-lambda"
+    r"|-Xptxas=.+|-Xlinker=.+|-lineinfo|-extended-lambda"
     r"|-expt-(?:extended-lambda|relaxed-constexpr)|-keep|-res-usage|-pthread|-fopenmp|-diag-suppress=.+"
     r"|--(?:std|gpu-architecture|gpu-code|generate-code|compiler-options|ptxas-options|linker-options|library|library-path"
-    r"|relocatable-device-code|maxrregcount|cudart|optimize|machine|default-stream|diag-suppress|threads|ftz|fmad"
-    r"|prec-\w+|compiler-bindir)=.+"
-    r"|--(?:extended-lambda|expt-extended-lambda|expt-relaxed-constexpr|use_fast_math|generate-line-info|device-debug|debug"
+    r"|relocatable-device-code|maxrregcount|cudart|optimize|machine|default-stream|diag-suppress|threads"
+    r"|compiler-bindir)=.+"
+    r"|--(?:extended-lambda|expt-extended-lambda|expt-relaxed-constexpr|generate-line-info|device-debug|debug"
     r"|device-c|resource-usage|disable-warnings|restrict|verbose)"
 )
 """Options of nvcc's that change nothing here; `_WITH_VALUE`: those whose next word belongs to them."""
+_ARITHMETIC = re.compile(r"--?(?:use_fast_math|(fmad|ftz|prec-div|prec-sqrt)(?:=(\w+))?)")
+"""Those that change what device code computes: both compilers get them."""
 WATCHED_INSTRUCTIONS = 200_000_000
 """Of blocks that are watched, in all launches: some five seconds."""
 GPU_SECONDS = 60.0
@@ -143,19 +144,29 @@ class _RunCommand(click.Command):
     """`grade run`, which takes nvcc's options too."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        ctx.meta[FOLDERS], ctx.meta[DEFINED], rest = compiler_options(args)
+        ctx.meta[COMPILER], rest = compiler_options(args)
         return super().parse_args(ctx, rest)
 
 
-def compiler_options(words: list[str]) -> tuple[list[Path], list[tuple[str, str]], list[str]]:
-    """Folders of headers and macros that nvcc's options among `words` name, and the words that are none of its options.
+@dataclass(frozen=True, slots=True)
+class CompilerOptions:
+    """What options of nvcc's say: folders of headers, macros with what they stand for, arithmetic as NVRTC takes it."""
+
+    folders: Sequence[Path]
+    defined: Sequence[tuple[str, str]]
+    arithmetic: Sequence[str]
+
+
+def compiler_options(words: list[str]) -> tuple[CompilerOptions, list[str]]:
+    """What nvcc's options among `words` say, and the words that are none of its options.
 
     What optimises, warns, links or chooses an architecture changes nothing here.
 
-    Raises UsageError: a macro with parameters, or what is no macro's name.
+    Raises UsageError: a macro with parameters, or what is no macro's name; what is neither "true" nor "false".
     """
     folders: list[Path] = []
     defined: dict[str, str] = {}
+    arithmetic: list[str] = []
     rest: list[str] = []
     waiting = iter(words)
     for word in waiting:
@@ -167,11 +178,16 @@ def compiler_options(words: list[str]) -> tuple[list[Path], list[tuple[str, str]
             _define(defined, next(waiting, ""), is_undone=word in ("-U", "--undefine-macro"))
         elif macro := re.match(r"-D|-U|--define-macro=|--undefine-macro=", word):
             _define(defined, word[macro.end() :], is_undone=macro[0] in ("-U", "--undefine-macro="))
+        elif choice := _ARITHMETIC.fullmatch(word):
+            value = (choice[2] or next(waiting, "")) if choice[1] else ""
+            if value not in ("true", "false") and choice[1]:
+                raise UsageError(msg("programs.neither_true_nor_false", option=f"--{choice[1]}", text=value))
+            arithmetic.append(f"--{choice[1]}={value}" if value else "--use_fast_math")
         elif word in _WITH_VALUE:
             next(waiting, None)
         elif not _IDLE.fullmatch(word):
             rest.append(word)
-    return folders, list(defined.items()), rest
+    return CompilerOptions(folders, list(defined.items()), arithmetic), rest
 
 
 def _define(defined: dict[str, str], text: str, *, is_undone: bool) -> None:
@@ -237,15 +253,15 @@ def _run(
 
     if not IS_LINUX:
         raise UsageError(msg("programs.not_on_this_system"))
-    folders = [folder for folder in click.get_current_context().meta[FOLDERS] if folder.is_dir()]
+    options: CompilerOptions = click.get_current_context().meta[COMPILER]
+    folders = [folder for folder in options.folders if folder.is_dir()]
     on_gpu = backend == "gpu" or (backend == "auto" and has_driver())
     limits = limits_of(limit)
     if on_gpu:
         limits = for_gpu(limits, GPU_SECONDS if limit is None else math.inf)
     own = click.get_current_context().obj or []
-    defined = click.get_current_context().meta[DEFINED]
     built = _built(words, own)
-    if built is not None and (shrink or defined):
+    if built is not None and (shrink or options.defined or options.arithmetic):
         raise UsageError(msg("programs.built_already", path=words[0]))
     paths = [] if built is not None else program_paths(words)
 
@@ -255,7 +271,7 @@ def _run(
         stream.buffer.flush()
 
     stdin = b"" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read(MAX_STDIN_BYTES)
-    sources = Sources(paths, root=started_in(paths, folders), folders=folders, defined=defined)
+    sources = Sources(paths, {}, started_in(paths, folders), folders, options.defined, options.arithmetic)
     run = partial(run_program, built or sources, Start(own, stdin))
     with blamed_on_us(Path()):
         setting = Setting(device, on_gpu, progress=build_progress())
@@ -380,20 +396,21 @@ class _BuildCommand(click.Command):
         for word, following in pairwise(args):
             if word in ("-o", "--output-file"):
                 ctx.meta[_OUTPUT] = Path(following)
-        ctx.meta[FOLDERS], ctx.meta[DEFINED], rest = compiler_options(args)
+        ctx.meta[COMPILER], rest = compiler_options(args)
         return super().parse_args(ctx, rest)
 
 
 def _build(words: tuple[str, ...], device: str) -> int:
     from grader.programs.execution import SUFFIX, build_program, write_built
-    from grader.programs.sources import read_program
+    from grader.programs.sources import Sources
 
     meta = click.get_current_context().meta
     paths = program_paths(words)
-    folders = [folder for folder in meta[FOLDERS] if folder.is_dir()]
+    options: CompilerOptions = meta[COMPILER]
+    folders = [folder for folder in options.folders if folder.is_dir()]
+    sources = Sources(paths, {}, started_in(paths, folders), folders, options.defined, options.arithmetic)
     output = meta.get(_OUTPUT) or Path(paths[0].with_suffix(SUFFIX).name)
     with blamed_on_us(Path()):
-        program = read_program(paths, (), None, started_in(paths, folders), folders, meta[DEFINED])
-        write_built(build_program(program, device, build_progress()), output)
+        write_built(build_program(sources.read(), device, build_progress()), output)
     print(output, file=sys.stderr)
     return 0

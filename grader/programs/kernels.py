@@ -115,6 +115,7 @@ class DeviceCompiler:
         assert self.compiler is not None
         options = (
             *self._program.macro_options,
+            *self._program.arithmetic,
             *(_RELOCATABLE if unit in self._launching or self._program.is_linked else ()),
             *(("--std=c++20",) if compile.is_cpp20(self._program.whole) else ()),
         )
@@ -180,6 +181,7 @@ class DeviceCompiler:
             self._architecture,
             program.macro_options,
             program.is_linked,
+            program.arithmetic,
         )
         if not compiled.ptx:
             first = compiled.diagnostics[0] if compiled.diagnostics else None
@@ -274,6 +276,26 @@ class DevicePtx:
     reason: str = ""
 
 
+def _arithmetic_by_clang(options: Sequence[str]) -> list[str]:
+    """NVRTC's options of how device code rounds as clang's, the last of each kind."""
+    chosen = {"ftz": "false", "fmad": "true", "prec-div": "true", "prec-sqrt": "true"}
+    flags = []
+    for option in options:
+        name, _, value = option.removeprefix("--").partition("=")
+        if name == "use_fast_math":
+            chosen = {"ftz": "true", "fmad": "true", "prec-div": "false", "prec-sqrt": "false"}
+            flags.append("-fgpu-approx-transcendentals")
+        else:
+            chosen[name] = value
+    if chosen["ftz"] == "true":
+        flags.append("-fgpu-flush-denormals-to-zero")
+    if chosen["fmad"] == "false":
+        flags.append("-ffp-contract=off")
+    for name, flag in (("prec-div", "-nvptx-prec-divf32=0"), ("prec-sqrt", "-nvptx-prec-sqrtf32=0")):
+        flags += ["-mllvm", flag] if chosen[name] == "false" else []
+    return flags
+
+
 def compile_device(
     unit: str,
     units: Sequence[str],
@@ -282,17 +304,21 @@ def compile_device(
     architecture: str,
     options: Sequence[str] = (),
     is_linked: bool = False,
+    arithmetic: Sequence[str] = (),
 ) -> DevicePtx:
     """Compile the device half of the file `unit` of a program.
 
     units, files, options, is_linked: as `compile.compile_program` takes them, kernels with their bodies.
     architecture: "compute_75".
+    arithmetic: options of how device code rounds, as NVRTC takes them.
     """
     if compile.too_long(files) is not None:
         return DevicePtx("", reason="long")
     if landlock_version() < 1 and any(reads_beyond(text) for text in files.values()):
         return DevicePtx("", reason="beyond")
     half = device_half(architecture, thrust_folder() if compile.uses_thrust(files) else None)
+    # Headers that are read in advance are of the same arithmetic.
+    half = replace(half, flags=(*half.flags, *_arithmetic_by_clang(arithmetic)))
     half = half.linkable() if is_linked else half
     half = half.as_cpp20() if compile.is_cpp20(files) else half
     headers = compile.headers_in_advance(files)

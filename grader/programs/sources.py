@@ -92,6 +92,7 @@ class Program:
     data: files that it may open.
     mended: files and lines where quotation marks stand in place of brackets.
     defined: macros of the command line, with what they stand for.
+    arithmetic: options of how device code rounds, as NVRTC takes them.
     is_linked: device code of one file uses functions or variables of another's, as with nvcc's -rdc=true.
     """
 
@@ -109,6 +110,7 @@ class Program:
     mended: tuple[tuple[str, int], ...] = ()
     defined: tuple[tuple[str, str], ...] = ()
     is_linked: bool = False
+    arithmetic: tuple[str, ...] = ()
 
     @property
     def macro_options(self) -> tuple[str, ...]:
@@ -125,10 +127,12 @@ class Sources:
     root: Path | None = None
     folders: Sequence[Path] = ()
     defined: Sequence[tuple[str, str]] = ()
+    arithmetic: Sequence[str] = ()
 
     def read(self, arguments: Sequence[str] = ()) -> Program:
         """Read the program, to be started with these arguments.  Raises what `read_program` raises."""
-        return read_program(self.paths, arguments, self.replaced, self.root, self.folders, self.defined)
+        program = read_program(self.paths, arguments, self.replaced, self.root, self.folders, self.defined)
+        return dataclasses.replace(program, arithmetic=tuple(self.arithmetic))
 
 
 def read_program(

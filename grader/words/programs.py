@@ -305,6 +305,7 @@ PROGRAMS: Texts = {
         "-D {option}: a macro's name is taken, with = and what it stands for; #define one with parameters in the "
         "program."
     ),
+    "neither_true_nor_false": N_("{option} takes true or false, not {text}."),
     "bad_limit": N_("--limit takes a number of instructions, as in 50e9, or none, not {text}."),
     "host_limit": N_(
         "The host code takes more than {limit} billion instructions: a limit of this run, no fault of the program's, "

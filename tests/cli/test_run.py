@@ -176,6 +176,36 @@ def test_macros_of_the_command_line_are_both_halves(tmp_path: Path, capfdbinary:
     assert "main.cu:14  k <<<1, 8>>>" in printed.err.decode()
 
 
+ROUNDED = """#include <cstdio>
+__global__ void k(float a, float b, float *out) { out[0] = a * b - 1.0f; out[1] = a * 1e-39f; }
+int main() {
+    float *out, host[2];
+    cudaMalloc(&out, sizeof host);
+    k<<<1, 1>>>(3.7f, 0.3f, out);
+    cudaMemcpy(host, out, sizeof host, cudaMemcpyDeviceToHost);
+    printf("%a %a\\n", host[0], host[1]);
+    cudaFree(out);
+}
+"""
+
+
+def test_options_of_arithmetic_have_their_effect(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    program = tmp_path / "main.cu"
+    program.write_text(ROUNDED)
+    fused, rounded, small = b"0x1.c28f6cp-4", b"0x1.c28f6p-4", b"0x1.4250c8p-128"
+    for options, printed in [
+        ([], (fused, small)),
+        (["-fmad=false"], (rounded, small)),
+        (["--fmad", "false", "-ftz=true"], (rounded, b"0x0p+0")),
+        (["-use_fast_math"], (fused, b"0x0p+0")),
+        (["-use_fast_math", "--ftz=false"], (fused, small)),
+    ]:
+        assert run(["run", *options, str(program), "--lang", "en"]) == 0
+        assert capfdbinary.readouterr().out == b"%s %s\n" % printed, options
+    assert run(["run", "-fmad=maybe", str(program), "--lang", "en"]) == 2
+    assert "maybe" in capfdbinary.readouterr().err.decode()
+
+
 @pytest.mark.parametrize("text", ["0", "-5", "many", "nan", "inf"])
 def test_a_limit_that_is_none_is_refused(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["run", str(PROGRAMS / "struct_by_value" / "main.cu"), "--limit", text]) == 2

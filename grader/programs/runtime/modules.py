@@ -35,11 +35,13 @@ MAX_PARAMETERS = 200
 _PIECE = 4096
 _END, _BUFFER, _SIZE = 0, 1, 2
 # What changes the code; the architecture is the device's, and includes are what the call hands over.
-_KEPT = re.compile(r"-D\w+(=.*)?|--?use_fast_math|--fmad=(true|false)|--?extra-device-vectorization")
+_KEPT = re.compile(
+    r"-D\w+(=.*)?|--?use_fast_math|--?(fmad|ftz|prec-div|prec-sqrt)=(true|false)|--?extra-device-vectorization"
+)
 _LINKABLE = re.compile(r"-{1,2}(?:rdc|relocatable-device-code)=true|-{1,2}(?:dlto|dlink-time-opt)")
 _KNOWN = re.compile(
     r"--?(dlto|dlink-time-opt|std|gpu-architecture|arch|include-path|I|G|device-debug|lineinfo|generate-line-info|default-device|w|rdc"
-    r"|relocatable-device-code|maxrregcount|ftz|prec-div|prec-sqrt|minimal|restrict|D|define-macro|diag-.*|pch.*|dopt"
+    r"|relocatable-device-code|maxrregcount|minimal|restrict|D|define-macro|diag-.*|pch.*|dopt"
     r"|Xptxas|ptxas-options|device-as-default-execution-space)\b.*"
 )
 
