@@ -28,6 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 
 import numpy as np  # noqa: E402
+from prediction_ratios import ratios  # noqa: E402
 
 from grader.timing.instructions import Processor, read_device  # noqa: E402
 from grader.timing.model import FITTED, UNITS, Coefficients, spread_of, time_of  # noqa: E402
@@ -416,6 +417,7 @@ def report(profiles: Path, times: Path) -> None:
     for share in (0.8, 0.85, 0.9):
         print(f"{share:.0%} lie within a factor of {np.exp(np.quantile(np.abs(by_family), share)):.2f}")
     print(pairs(rows, by_family))
+    print("\n".join(ratios(rows, by_family, processor)))
     print(worst(rows, by_family))
     for name in UNSEEN:
         those = [row for row in every if row.lab == name]

@@ -13,6 +13,7 @@ from typing import Literal
 from msgspec import structs
 
 from grader.checks import checks_with
+from grader.devices import WARP_LANES
 from grader.errors import FileError, UsageError
 from grader.lab.records import Sizes
 from grader.launching.kernel import BoundKernel, bound_kernels
@@ -53,8 +54,9 @@ MAX_TIMED = 3
 """Changes of a kernel that are predicted, graded in full until one passes, and on a GPU graded to be timed."""
 LEAST_MEASURED_GAIN = 1.05
 """The least ratio of a change that was timed, whatever was predicted of it."""
+
 BLOCKS = range(128, 513)
-"""Threads of a block for which no other block is tried."""
+"""Threads of a block for which no other is tried if its rows are whole warps: shorter ones ask for more lines."""
 
 HELD = ("present", "compiles", "launch", *checks_with("result"), "deterministic")
 """Checks that a kernel which is right does not fail."""
@@ -270,8 +272,9 @@ class _Search:
             yield from ((subject.parsed, change, "uncoalesced") for change in axis_changes(functions[0]))
         if subject.time.limiter in UNROLLING:
             yield from ((subject.parsed, change, "instructions") for change in unrolled_changes(functions))
-        block = subject.kernel.geometry(subject.time.size).block
-        if subject.kernel.geometry(subject.time.size).threads in BLOCKS and block[0] > 1:
+        geometry = subject.kernel.geometry(subject.time.size)
+        block = geometry.block
+        if geometry.threads in BLOCKS and block[0] >= min(WARP_LANES, geometry.threads):
             return
         for parsed in self.original.files():
             for launch in launches_of(parsed):

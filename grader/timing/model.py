@@ -74,9 +74,13 @@ what is waited for less well than what is counted."""
 UNCHECKED = 2.0
 """How many times as wide, in the logarithm, intervals are on a device that nothing was compared with."""
 
-RATIO_SPREAD = 1.45
-"""Factor of the interval of how many times as fast one kernel is as another at the same size, either way: 85 % of the
-pairs of launches of a lab lie within on an H200, families held back."""
+ONE_PROGRAM = (0.15, 0.6)
+TWO_PROGRAMS = (0.26, 0.4)
+"""Of the interval of a ratio of two times at one size, either way, the logarithm of its factor where both times go to
+the same units, and how much of `SPREAD` comes on top for what one spends on a unit and the other does not: what is
+wrong with a unit is wrong with both.  Of two kernels of one program, and of two programs; 88 and 84 % of the ratios lie
+within on an H200, labs held back.
+"""
 
 UNITS = (
     "issue",
@@ -150,10 +154,11 @@ def spread_of(shares: Mapping[str, float]) -> float:
     return sum(share * SPREAD[unit] for unit, share in shares.items()) / sum(shares.values())
 
 
-def ratio_interval(ratio: float, processor: Processor) -> tuple[float, float]:
-    """(low, high) of how many times as fast one kernel is as another on this device, where `ratio` is predicted."""
-    spread = RATIO_SPREAD if processor.is_checked else RATIO_SPREAD**UNCHECKED
-    return ratio / spread, ratio * spread
+def ratio_spread(first: Mapping[str, float], second: Mapping[str, float], of: tuple[float, float]) -> float:
+    """The logarithm of the factor of a ratio's interval on a device whose times were compared, by the shares of both
+    times; of: `ONE_PROGRAM` or `TWO_PROGRAMS`."""
+    least, more = of
+    return least + more * sum(abs(first.get(unit, 0.0) - second.get(unit, 0.0)) * SPREAD[unit] for unit in UNITS)
 
 
 def _taken(work: Work, asked: Profile, processor: Processor, shares: Mapping[str, float]) -> dict[str, float]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import prod
+from math import exp, prod
 
 import numpy as np
 from msgspec import structs
@@ -22,7 +22,7 @@ from grader.ptx import parse
 from grader.ptx.dataflow import data_decide
 from grader.ptx.frontend.nodes import Module
 from grader.timing.instructions import Processor, resident_blocks
-from grader.timing.model import FITTED, Prediction, predict, ratio_interval
+from grader.timing.model import FITTED, ONE_PROGRAM, TWO_PROGRAMS, UNCHECKED, Prediction, predict, ratio_spread
 from grader.timing.profile import Profile, profile
 from grader.timing.trace import Argument, BlockTrace, follow, further_blocks, sampled_blocks
 
@@ -241,25 +241,27 @@ def with_ratios(
     """
     nothing = "", None
 
-    def over(slower: PredictedTime | None, own: PredictedTime) -> Ratio | None:
-        return ratio_of(slower, own, processor) if slower is not None else None
+    def over(slower: PredictedTime | None, own: PredictedTime, of: tuple[float, float]) -> Ratio | None:
+        return ratio_of(slower, own, processor, of) if slower is not None else None
 
     return {
         name: structs.replace(
             own,
-            predicted_over_baseline=over(predicted.get(baseline), own) if name != baseline else None,
-            predicted_speedup=over(measures.get(name, nothing)[1], own),
+            predicted_over_baseline=over(predicted.get(baseline), own, ONE_PROGRAM) if name != baseline else None,
+            predicted_speedup=over(measures.get(name, nothing)[1], own, TWO_PROGRAMS),
             against=measures.get(name, nothing)[0],
         )
         for name, own in predicted.items()
     }
 
 
-def ratio_of(slower: PredictedTime, own: PredictedTime, processor: Processor) -> Ratio:
-    """How many times as fast one kernel is as another at the same size."""
+def ratio_of(
+    slower: PredictedTime, own: PredictedTime, processor: Processor, of: tuple[float, float] = ONE_PROGRAM
+) -> Ratio:
+    """How many times as fast one kernel is as another at the same size; of: as of `ratio_spread`."""
     ratio = slower.predicted_us / own.predicted_us
-    low, high = ratio_interval(ratio, processor)
-    return Ratio(value=round(ratio, 3), low=round(low, 3), high=round(high, 3))
+    factor = exp(ratio_spread(slower.shares, own.shares, of) * (1.0 if processor.is_checked else UNCHECKED))
+    return Ratio(value=round(ratio, 3), low=round(ratio / factor, 3), high=round(ratio * factor, 3))
 
 
 def figures(value: float) -> float:

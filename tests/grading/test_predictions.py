@@ -117,6 +117,9 @@ def test_how_many_times_as_fast_as_the_own_first_variant_and_as_the_measure(on_h
     assert padded.predicted_speedup is not None
     assert (naive.against, padded.against) == ("", "naive")
     assert over.low < over.value < over.high
+    # Two kernels of one program are surer to differ than one and a reference.
+    speedup_there = padded.predicted_speedup
+    assert over.high / over.value < speedup_there.high / speedup_there.value
     # Marks wait for a measured time.
     assert speedup(on_h200).skip_reason == "not_measured"
 

@@ -12,7 +12,7 @@ from grader.devices import gpus
 from grader.errors import UsageError
 from grader.ptx import parse
 from grader.timing.instructions import Processor, read_device, resident_blocks
-from grader.timing.model import FITTED, UNITS, predict, spread_of
+from grader.timing.model import FITTED, ONE_PROGRAM, TWO_PROGRAMS, UNITS, predict, ratio_spread, spread_of
 from grader.timing.prediction import profiled
 from grader.timing.profile import Profile, profile
 from grader.timing.trace import Argument, follow, sampled_blocks
@@ -227,6 +227,13 @@ def test_shares_and_interval() -> None:
 def test_a_time_that_is_counted_is_surer_than_one_that_is_waited_for() -> None:
     widths = {unit: spread_of({unit: 0.8, "launch": 0.2}) for unit in UNITS}
     assert widths["l1"] < widths["dram"] < widths["latency"] < widths["atomics"]
+
+
+def test_a_ratio_is_the_surer_the_more_alike_both_times_are_spent() -> None:
+    stores, waits = {"l2": 0.9, "launch": 0.1}, {"latency": 0.9, "launch": 0.1}
+    same, other = ratio_spread(stores, stores, ONE_PROGRAM), ratio_spread(stores, waits, ONE_PROGRAM)
+    assert same == ONE_PROGRAM[0] < spread_of(stores)
+    assert same < other == ratio_spread(waits, stores, ONE_PROGRAM) < ratio_spread(stores, waits, TWO_PROGRAMS)
 
 
 @pytest.mark.parametrize(
