@@ -237,7 +237,8 @@ class AccessSpec:
 
     order: "weak", "volatile", "relaxed", "acquire", "release" or "acq_rel" (PTX ISA, memory consistency model).
     in_block_only: scope `.cta`.  is_copy: what is loaded is only stored elsewhere as it is.  compared: see `Access`.
-    looked_at: what is read is used for anything.  polls: it decides whether a loop is left that waits for others.
+    looked_at: what is read is used for anything.  may_be_dropped: it may be read and not be used.  polls: it decides
+    whether a loop is left that waits for others.
     is_counted: a device makes just such a request; else how it gets there is not known, and not counted.
     of_copy: of an asynchronous copy's store, which is told of twice: "begun" or "arrived"; "" for any other.
     """
@@ -250,7 +251,7 @@ class AccessSpec:
         self.in_block_only = "cta" in instruction.modifiers
         self.count = 1
         self.operation = self.of_copy = ""
-        self.is_copy = self.compared = self.polls = False
+        self.is_copy = self.compared = self.polls = self.may_be_dropped = False
         self.looked_at = self.is_counted = True
         type_name = ""
         for modifier in instruction.modifiers:

@@ -112,6 +112,7 @@ class DefUse:
         do { seen = old; old = atomicCAS(p, seen, f(seen)); } while (old != seen);
 
     computed: registers whose value is used for more than being stored as it is.  read: those that are used at all.
+    needed: those that are used for more than being one of two values to choose from.
     """
 
     def __init__(self, function: Function) -> None:
@@ -119,6 +120,7 @@ class DefUse:
         pending: list[int] = []
         self.computed: set[int] = set()
         self.read: set[int] = set()
+        self.needed: set[int] = set()
         for item in function.body:
             if not isinstance(item, Instruction):
                 continue
@@ -129,6 +131,8 @@ class DefUse:
                 pending.append(item.operands[2].index)
             used = {register.index for register in sources(item)}
             self.read |= used
+            choice = item.operands[3] if opcode == "selp" else None
+            self.needed |= {choice.index} if isinstance(choice, Register) else used
             if opcode == "st":
                 value = item.operands[1]
                 stored = value.elements if isinstance(value, Vector) else (value,)
@@ -148,6 +152,12 @@ class DefUse:
     def is_compared(self, load: Instruction) -> bool:
         """Whether a compare-and-swap notices when the value of a load is out of date."""
         return not self.compared.isdisjoint(register.index for register in destinations(load))
+
+    def may_be_dropped(self, load: Instruction) -> bool:
+        """Whether a compiler may have moved a load out of one branch of `?:`, as it does of a variable at its place."""
+        address = load.operands[1]
+        is_variable = isinstance(address, Address) and isinstance(address.base, Symbol)
+        return is_variable and self.needed.isdisjoint(register.index for register in destinations(load))
 
     def is_looked_at(self, load: Instruction) -> bool:
         """Whether the result of a load or an atomic is used."""

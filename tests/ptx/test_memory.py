@@ -7,6 +7,7 @@ import pytest
 
 from grader.ptx import Device, Launch, launch
 from grader.ptx.memory import POISON
+from tests.ptx.nvrtc import compile_ptx
 from tests.ptx.running import Bytes, compiled, run
 
 GLOBAL = """
@@ -125,6 +126,18 @@ def test_generic_pointers_where_shared_addresses_are_expected() -> None:
         assert result.hazards == [] and (result[1] == 63).all()
 
 
+@pytest.mark.parametrize(("value", "kinds"), [("blockIdx.x ? last : 0.0f", []), ("last", ["uninitialized"])])
+def test_a_load_that_the_compiler_takes_out_of_a_choice(value: str, kinds: list[str]) -> None:
+    source = f"""extern "C" __global__ void k(float* out) {{
+        __shared__ float last;
+        if (blockIdx.x && threadIdx.x == 0) last = out[32];
+        __syncthreads();
+        out[blockIdx.x * 32 + threadIdx.x] = {value};
+    }}"""
+    assert "selp" in compile_ptx(source) or value == "last"
+    assert [hazard.kind for hazard in run(source, 2, 32, np.ones(65, np.float32)).hazards] == kinds
+
+
 def test_device_variables_have_bounds_of_their_own() -> None:
     result = run(CONSTANT, 1, 64, np.zeros(64, np.float32), -1)
     assert [(h.array, h.op, h.line) for h in result.hazards] == [("c", "load", 5), ("d", "store", 6)]
@@ -176,9 +189,6 @@ extern "C" __global__ void k(Table t, float* out) {
     device = Device()
     rows = [device.buffer(f"row{k}", np.full(8, k, np.float32)) for k in range(3)]
     out = device.buffer("out", np.zeros(32, np.float32))
-    from grader.ptx import Launch, launch
-    from tests.ptx.running import compiled
-
     pointers = np.array([*(row.address for row in rows), 0], np.uint64).tobytes()
     report = launch(compiled(source), Launch("k", (1,), (32,), [pointers, out], device=device))
     np.testing.assert_array_equal(out.read(np.float32), np.arange(32) % 4 % 3)

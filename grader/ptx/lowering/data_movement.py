@@ -190,6 +190,7 @@ def load_spec(code: Code, instruction: Instruction) -> AccessSpec:
     spec = AccessSpec(instruction, "load")
     spec.is_copy, spec.compared = code.uses.is_copy(instruction), code.uses.is_compared(instruction)
     spec.looked_at = code.uses.is_looked_at(instruction)
+    spec.may_be_dropped = code.uses.may_be_dropped(instruction)
     spec.polls = spec.strong and code.polls(instruction)
     return spec
 

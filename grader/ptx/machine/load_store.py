@@ -352,7 +352,7 @@ def _check_initialised(batch: BlockBatch, spec: AccessSpec, resolved: ResolvedAd
     array = resolved.array
     # An exchange whose old value nobody looks at is a store.
     only_stores = spec.op == "store" or (spec.operation == "exch" and not spec.looked_at)
-    if not only_stores and array.valid is not None:
+    if not only_stores and not spec.may_be_dropped and array.valid is not None:
         check_written(batch, spec, resolved, array)
 
 
