@@ -141,7 +141,20 @@ def _name(function: Function, node: Node) -> Iterator[Change]:
         if own.role == "array" and own.start > other.start == function.body.start_byte and _is_written(node):
             # What a block gathers in an array of its own is not meant to go into the caller's, though that be right.
             cost += LUCKY
+        if own.role == "array" and other.name in _unread(function) and not _is_written(node):
+            cost = 0.4
         yield from _change(function, node, other.name, cost, own.role if own.role == other.role else "roles")
+
+
+def _unread(function: Function) -> frozenset[str]:
+    """Return parameters that are never mentioned, and arrays of the function's own that are filled and never read."""
+
+    def made() -> frozenset[str]:
+        arrays = {v.name: v.start > function.body.start_byte for v in function.variables if v.role == "array"}
+        uses = [n for n in function.nodes if n.type == "identifier" and not _is_declared(function, n)]
+        return frozenset(arrays) - {t for n in uses if not (arrays.get(t := function.text(n)) and _is_written(n))}
+
+    return remembered(function.parsed, ("unread", function.item.start), made)
 
 
 def _exchange_cost(own: Variable, other: Variable) -> float | None:

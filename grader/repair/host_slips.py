@@ -28,6 +28,7 @@ def host_slip_changes(host: Host) -> Iterator[Change]:
         yield from _ends(function)
     for call in host.calls:
         yield from _at_offsets(host, call)
+        yield from _offsets(call)
         if call.name.startswith("cudaMemset") and call.text(1) not in ("0", "0x00") and call.text(1).isdigit():
             yield call.function.replacement("host", call.arguments[1], "0", 0.6, "unset", "value")
     yield from _swaps(host)
@@ -115,6 +116,15 @@ def _at_offsets(host: Host, call: Call) -> Iterator[Change]:
             if re.fullmatch(r"\w+", text) and text != parts[1]:
                 edit = call.function.replaced(call.arguments[index], f"{text} {parts[2]}")
                 yield Change("host", call.line, (edit,), 1.6, "ends", detail)
+
+
+def _offsets(call: Call) -> Iterator[Change]:
+    """The same offset on both sides of a copy: `d_in` beside `in + first`."""
+    for index, other in ((0, 1), (1, 0)) if call.name in _COPIES else ():
+        parts = _POINTER.fullmatch(call.text(other))
+        if parts is not None and re.fullmatch(r"\w+", call.text(index)):
+            edit = call.function.inserted(call.arguments[index].end_byte, f" {parts[2]}")
+            yield Change("host", call.line, (edit,), 0.8, "ends", "source" if index else "target")
 
 
 def _swaps(host: Host) -> Iterator[Change]:

@@ -310,6 +310,14 @@ def grid_changes(launch: Launch) -> Iterator[Change]:
         is_part = [name.id for name in names] != [axis.id for axis in axes[:2]]
         if is_part and len({function.text(name) for name in names}) == 2:
             yield _exchanged(function, names[0], names[1], 1.05, "grid_axes", "axes")
+    for axis in axes:
+        source = source_of(function, axis)
+        own = first_name(function, source) if operator_of(source) == "/" else None
+        sizes = [v.name for v in function.known_at(launch.grid).values() if v.role == "size" and v.start > 0]
+        if own is not None and function.text(own) in sizes:
+            # `(rows + 31) / 32` blocks along the columns.
+            others = [name for name in sizes if name != function.text(own)]
+            yield from (function.replacement("launch", own, name, 1.3, "grid_size", "grid") for name in others)
     yield from (change for axis in axes for change in remainders(function, source_of(function, axis)))
     down = [node for axis in axes for node in rounded_down(function, axis)]
     down = list({node.id: node for node in down}.values())

@@ -17,7 +17,7 @@ from grader.repair.host_calls import (
     stream_changes,
     waits,
 )
-from grader.repair.launches import launch_changes, launches_of
+from grader.repair.launches import grid_changes, launch_changes, launches_of
 from grader.submission.cpp.parse import parse
 from grader.submission.source import SourceText
 
@@ -134,6 +134,21 @@ def test_the_limit_of_shared_memory_is_raised_before_a_launch(launch: str, befor
     made = [changed(text, c) for c in launch_changes(parsed, {}, ()) if c.detail == "opt_in"]
     call = f"cudaFuncSetAttribute({before.format('cudaFuncAttributeMaxDynamicSharedMemorySize')});\n"
     assert made == ([text.replace("k<4>", f"{call}k<4>", 1)] if before else [])
+
+
+def test_blocks_of_another_size_and_the_same_offset_on_both_sides_of_a_copy() -> None:
+    text = """void f(float *in, int rows, int cols, int first) {
+dim3 grid((rows + 31) / 32, (rows + 7) / 8);
+float *d;
+cudaMemcpy(d, in + first, 64, cudaMemcpyHostToDevice);
+k<<<grid, 32>>>(d, rows, cols);
+}
+"""
+    host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    made = {changed(text, c): (c.line, c.detail) for c in grid_changes(host.launches[0])}
+    assert made[text.replace("(rows + 31)", "(cols + 31)")] == (2, "grid")
+    made = {changed(text, c): (c.line, c.detail) for c in host_changes(host, (), (), ())}
+    assert made[text.replace("(d, in", "(d + first, in")] == (4, "target")
 
 
 def test_the_remainder_that_adds_a_block_is_one_of_the_same_division() -> None:

@@ -159,7 +159,7 @@ def limits(needed: dict[int, int], *, soon: bool = False, ends: str = "") -> dic
 
     planned = [("correct", {"n": 64}), ("correct", {"n": 512})]
     kernel: Any = SimpleNamespace(
-        sizes=SimpleNamespace(planned=lambda *_of: planned),
+        sizes=SimpleNamespace(planned=lambda *_of: planned, planned_more=lambda _of: []),
         binding=SimpleNamespace(takes_sizes=True),
         load=lambda *_of: SimpleNamespace(entry="k", built=None),
         geometry=lambda _sizes: SimpleNamespace(grid=(1, 1, 1)),
@@ -167,11 +167,16 @@ def limits(needed: dict[int, int], *, soon: bool = False, ends: str = "") -> dic
     trials: Any = SimpleNamespace(lab=SimpleNamespace(cases={"emulator": None}), programs=None, run_loaded=run_loaded)
     runs = [
         SimpleNamespace(
-            kind="correct", sizes={"n": n}, backend="emulator", outcome=SimpleNamespace(thread_instructions=count)
+            kind="correct",
+            sizes={"n": n},
+            backend="emulator",
+            outcome=SimpleNamespace(thread_instructions=count, hazards=()),
+            drawn=False,
+            is_right=False,
         )
         for n, count in needed.items()
     ]
-    before: Any = SimpleNamespace(runs=runs)
+    before: Any = SimpleNamespace(runs=runs, variant=None)
     assert is_right(trials, kernel, before, Budget(10_000_000), soon=soon)
     return given
 

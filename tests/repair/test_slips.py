@@ -13,6 +13,7 @@ from grader.repair.statements import value_changes
 from tests.repair.kernels import Make, changes
 
 LIMITS = "int x = threadIdx.x, r = 1;\nint b = min(x + r, n), c = min(x - r, {other});\nout[b] = out[c];"
+TILES = "__shared__ float x[32], y[32];\nx[n] = a[0];\ny[n] = a[1];\n"
 QUADS = "int x = threadIdx.x;\nint q = n / 4;\n"
 
 
@@ -128,6 +129,9 @@ TREE = "__shared__ float s[64];\nint t = threadIdx.x;\n"
             "threadIdx.x",
             0.5,
         ),
+        # An array that is filled and never read is meant where another one is read.
+        (expression_changes, f"{TILES}out[n] = y[n];", "= y[n]", "= x[n]", 0.4),
+        (expression_changes, f"{TILES}out[n] = y[n];\nout[0] = x[0];", "= y[n]", "= x[n]", 3.5),
         # Two tests of which one lets in what the other turns away.
         (expression_changes, "int i = 1, j = 2;\nif (i < n || j < n) out[i] = 1;", "||", "&&", 0.9),
         (expression_changes, "int i = 1, j = 2;\nif (i >= n && j >= n) return;\nout[i] = 1;", "&&", "||", 0.9),

@@ -119,4 +119,7 @@ def test_another_array_is_copied_at_the_same_offset() -> None:
     made = {
         changed(text, change).removeprefix(head).removesuffix("\n}\n"): change for change in host_slip_changes(host)
     }
-    assert {after: (c.line, c.detail) for after, c in made.items()} == {copy.replace("(x", "(y"): (6, "target")}
+    assert {after: (c.line, c.detail) for after, c in made.items()} == {
+        copy.replace("(x", "(y"): (6, "target"),
+        copy.replace(", a,", ", a + 2 * n,"): (6, "source"),
+    }
