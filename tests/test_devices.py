@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from grader import devices
-from grader.ptx.launch import MAX_BLOCK, MAX_GRID, MAX_STATIC_SHARED
+from grader.ptx.launch import MAX_STATIC_SHARED
+from grader.ptx.limits import MAX_BLOCK, MAX_GRID
 from grader.ptx.lowering.program import DYNAMIC_BYTES
 from grader.ptx.memory import SHARED_BYTES
 

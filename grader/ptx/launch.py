@@ -7,12 +7,15 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from grader.ptx.frontend.nodes import Function, Module
 from grader.ptx.geometry import Order, geometry_of
 from grader.ptx.limits import (
+    MAX_BLOCK,
+    MAX_GRID,
     MAX_THREADS,
     Budget,
     LaunchError,
@@ -23,6 +26,7 @@ from grader.ptx.limits import (
     resident_blocks,
     side_by_side,
     spread,
+    three,
 )
 from grader.ptx.lowering.builtins import carry_out_descendants
 from grader.ptx.lowering.program import Linker, program_of
@@ -31,15 +35,13 @@ from grader.ptx.machine.scheduler import Scheduler
 from grader.ptx.memory import Buffer, Device, shared_window, workspace_of
 from grader.ptx.native.counted_runner import shortcuts_of
 from grader.ptx.native.engine import FEW_LANES, Engine
-from grader.ptx.native.thread_runner import CAUTION, FIRST_PART, Threads, reached_arrays
+from grader.ptx.native.thread_runner import CAUTION, FIRST_PART, Threads, is_long_of_few, reached_arrays
 from grader.ptx.observers.interface import NOBODY, HazardLog, Observer, Scene, Watchers
 from grader.ptx.observers.races import Races
 from grader.ptx.observers.traffic import Traffic
 from grader.ptx.records import DeviceLaunch, Index3, LaunchReport
 from grader.ptx.work import work_of
 
-MAX_BLOCK: Index3 = (1024, 1024, 64)
-MAX_GRID: Index3 = (2**31 - 1, 65535, 65535)
 MAX_STATIC_SHARED = 48 * 1024
 """Limits of every device since compute capability 3.0 (CUDA C++ programming guide, technical specifications)."""
 
@@ -220,7 +222,14 @@ class _Run:
             observed = config.observe and watched > 0
             is_alone = self._total * self._threads == 1
             handlers = (self._interpret, self._begin, self._batches)
-            return Engine(self._code, self.device, lanes, is_alone, observed, config.counts_work, *handlers).run()
+            engine = partial(Engine, self._code, self.device, lanes, is_alone, observed, config.counts_work, *handlers)
+            apart = observed and config.unwatched_apart and self._has_few_threads
+            is_long = is_long_of_few(self._code, self._total * self._threads) if apart else False
+            try:
+                anew = self._begun_anew(None) if is_long else None
+                return anew or engine(None if is_long is False else CAUTION).run()
+            except TakesLong:
+                return self._begun_anew(None, CAUTION) or engine().run()
         return self._interpret(None)
 
     def _begin(self, patience: int | None) -> Outcome:
@@ -278,7 +287,8 @@ class _Run:
         outcome.add_remarks(batch)
 
     def _interpret(self, patience: int | None) -> Outcome:
-        threads = self._thread_by_thread() if patience is None else None
+        is_short = self._has_few_threads and is_long_of_few(self._code, self._total * self._threads) is False
+        threads = self._thread_by_thread() if patience is None and not is_short else None
         if threads is None:
             return self._carried(self._begin(patience), None)
         if self._has_few_threads:
@@ -318,24 +328,31 @@ class _Run:
         None where it is to be watched to its end.
         """
         every = self._total * self._threads
-        a_thread = threads.a_thread
-        if a_thread * every < CAUTION:
-            put_back = threads.undo()
-            if put_back is None:
-                return None
-            outcome = self._begin(min(CAUTION // (self._total * self._padded), FIRST_PART))
-            try:
-                self._carried(outcome, None)
-            except TakesLong:
-                put_back()
-            else:
-                threads.learn(watched=True, hazards=len(outcome.hazards), budget=outcome.budget, threads=every)
-                return outcome
-            if not threads.learn(watched=True, hazards=len(outcome.hazards), budget=outcome.budget, threads=every):
-                return None
-            a_thread = CAUTION // every + 1
-        outcome, a_block = self._begin(None), a_thread * self._threads
-        if threads.refused or not self._run_threads(outcome, threads, [(0, self._total)], a_block):
+        put_back = threads.undo()
+        if put_back is None:
+            return self._begun_anew(threads)
+        outcome, is_short = self._begin(min(CAUTION // (self._total * self._padded), FIRST_PART)), True
+        try:
+            self._carried(outcome, None)
+        except TakesLong:
+            put_back()
+            is_short = False
+        is_regular = threads.learn(watched=True, hazards=len(outcome.hazards), budget=outcome.budget, threads=every)
+        if is_short:
+            return outcome
+        return self._begun_anew(threads, CAUTION) if is_regular else None
+
+    def _begun_anew(self, threads: Threads | None, least: int = 0) -> Outcome | None:
+        """Run a launch of `least` thread-instructions (0: as the last one) with nobody watching, if it is long."""
+        threads = threads or self._thread_by_thread()
+        if threads is None:
+            return None
+        every = self._total * self._threads
+        instructions = least or threads.a_thread * every
+        if instructions < CAUTION or threads.refused:
+            return None
+        outcome = self._begin(None)
+        if not self._run_threads(outcome, threads, [(0, self._total)], instructions // self._total + 1):
             return None
         threads.learn(watched=True, hazards=0, budget=outcome.budget, threads=every)
         return outcome
@@ -392,7 +409,8 @@ class _Run:
 
     def _interpret_batch(self, batch: BlockBatch, symbols: dict[str, int], outcome: Outcome) -> None:
         lanes = min(self._total, self._together) * self._padded
-        shortcuts = shortcuts_of(self._code) if lanes > FEW_LANES and not _wants_every_block(outcome.observers) else {}
+        wants_every = any(type(observer).executed is not Observer.executed for observer in outcome.observers)
+        shortcuts = shortcuts_of(self._code) if lanes > FEW_LANES and not wants_every else {}
         registers = self._code.fresh_registers.copy()
         first = Group(batch, batch.layout.root, [Frame(self._code, registers, symbols)], 0, ())
         Scheduler(batch, shortcuts).run(first)
@@ -404,12 +422,8 @@ class _Run:
         if self._has_few_threads and not config.observe:
             return None
         variables = linked(self.program.module, self.device).variables.values()
-        return Threads(
-            self._code,
-            self.device,
-            reached_arrays(self.device, (raw for _, raw in self._parameters), variables),
-            self._has_few_threads,
-        )
+        reached = reached_arrays(self.device, (raw for _, raw in self._parameters), variables)
+        return Threads(self._code, self.device, reached, self._has_few_threads)
 
     def _run_threads(self, outcome: Outcome, threads: Threads, ranges: Sequence[tuple[int, int]], a_block: int) -> bool:
         """Run (first, count) blocks of `a_block` thread-instructions each thread by thread; False if none was run."""
@@ -446,15 +460,6 @@ class _Run:
         return report
 
 
-def three(sizes: Sequence[int], name: str, limits: Index3) -> Index3:
-    """Up to three sizes as three.  Raises LaunchError where one is impossible."""
-    padded = (*[int(size) for size in sizes], 1, 1, 1)[:3]
-    for axis, size, limit in zip("xyz", padded, limits, strict=True):
-        if not 1 <= size <= limit:
-            raise LaunchError(f"{name}.{axis} is {size}, allowed are 1 to {limit}")
-    return padded[0], padded[1], padded[2]
-
-
 def check_launch_bounds(function: Function, block: Index3) -> None:
     """Raises LaunchError unless `__launch_bounds__()` and `__block_size__()` hold (PTX ISA, .maxntid and .reqntid)."""
     threads = block[0] * block[1] * block[2]
@@ -481,10 +486,6 @@ def packed_parameters(function: Function, arguments: Sequence[Argument]) -> list
             raise LaunchError(f"argument {parameter.name} takes {parameter.size_bytes} bytes, {len(raw)} were given")
         packed.append((parameter.name, raw))
     return packed
-
-
-def _wants_every_block(observers: Sequence[Observer]) -> bool:
-    return any(type(observer).executed is not Observer.executed for observer in observers)
 
 
 def linked(module: Module, device: Device, limits: Limits | None = None) -> Linker:

@@ -282,6 +282,19 @@ class Sample:
 
 MAX_THREADS = 1024
 """Of a block, on every device since compute capability 2.0."""
+MAX_BLOCK: Index3 = (1024, 1024, 64)
+MAX_GRID: Index3 = (2**31 - 1, 65535, 65535)
+"""Of every device since compute capability 3.0 (CUDA C++ programming guide, technical specifications)."""
+
+
+def three(sizes: Sequence[int], name: str, limits: Index3) -> Index3:
+    """Up to three sizes as three.  Raises LaunchError where one is impossible."""
+    padded = (*[int(size) for size in sizes], 1, 1, 1)[:3]
+    for axis, size, limit in zip("xyz", padded, limits, strict=True):
+        if not 1 <= size <= limit:
+            raise LaunchError(f"{name}.{axis} is {size}, allowed are 1 to {limit}")
+    return padded[0], padded[1], padded[2]
+
 
 MULTIPROCESSORS = 132
 WARPS = 64

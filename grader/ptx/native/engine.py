@@ -158,6 +158,8 @@ class Runner:
                 limits.check(block.line, self._charged() + block.size * lanes.n, budget.issued + block.size)
                 if time.process_time() - budget.began_s > limits.seconds:
                     raise limits.out_of_time(block.line)
+                if self.most is not None and self._used >= self.most:
+                    raise TakesLong
                 continue
             break
         if status == layout.RETURNED:
@@ -265,6 +267,7 @@ class Runner:
 
     # -- what came of it -----------------------------------------------------------------
 
+    most: int | None = None
     _used = 0
     """Thread-instructions executed in generated code, in all batches."""
 
@@ -344,7 +347,7 @@ class Engine:
     code: of the kernel.  lanes: side by side.  alone: there is one thread in all.  observed: traffic and races are
     looked at.  counts_work: `places` of blocks are counted.  interpret: carries out the launch in the interpreter,
     which gives up after so many instructions (`TakesLong`; None: never).  begin, batches: a fresh start, and the
-    batches to run.
+    batches to run.  most: thread-instructions after which generated code gives up so (None: never).
     """
 
     code: Code
@@ -356,10 +359,11 @@ class Engine:
     interpret: Callable[[int | None], Outcome]
     begin: Callable[[int | None], Outcome]
     batches: Batches
+    most: int | None = None
     _saved: list[tuple[Array, Array]] = field(default_factory=list)
 
     def run(self) -> Outcome:
-        """Carry out the launch, in generated code where that pays."""
+        """Carry out the launch, in generated code where that pays.  Raises TakesLong."""
         if self.lanes > FEW_LANES or _size(self.device) > MAX_COPY_BYTES:
             return self.interpret(None)
         code = self.code
@@ -412,6 +416,7 @@ class Engine:
                 if runner is None:
                     memory = LinearMemory(module, batch, self.device, self.observed)
                     runner = Runner(self.code, module, memory, outcome.budget, self.alone)
+                    runner.most = self.most
                 runner.run(batch, symbols)
             assert runner is not None and memory is not None
             memory.commit()

@@ -78,6 +78,13 @@ class Wanted:
     a_thread: int = 0
 
 
+def is_long_of_few(code: Code, threads: int) -> bool | None:
+    """Whether a launch of few threads is so long that only its first part need be watched; None: not known yet."""
+    kept: dict[str, Wanted] = code.program.module.derived.get("wanted threads", {})
+    known = kept.get(f"{code.name} of few")
+    return None if known is None else not known.refused and known.a_thread * threads >= CAUTION
+
+
 class Threads:
     """A launch's chance to have blocks carried out thread by thread.
 

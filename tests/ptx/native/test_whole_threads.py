@@ -390,3 +390,17 @@ def test_what_goes_wrong_before_the_first_part_is_over_is_told_of_few_threads(
     assert expected.hazards
     assert got.hazards == expected.hazards
     assert same_memory == memory
+
+
+def test_one_thread_that_takes_long_is_watched_in_its_first_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("launch", "native.engine"):
+        monkeypatch.setattr(sys.modules[f"grader.ptx.{module}"], "CAUTION" if module == "launch" else "SLICE", 100_000)
+    source = """__global__ void k(int* out, const unsigned* in, int n) { int s = 1;
+        for (int a = 0; a < n; a++) { s = s * 3 + (in[a % 4096] >> (s & 7)); out[a % 64] ^= s; } }"""
+    for rounds, watched in ((2000, 1), (30_000, 0)):
+        arguments = [np.arange(64, dtype=np.int32), BITS[:4096], np.int32(rounds)]
+        _, expected, memory, written = run(source, arguments, False, (1,), (1,), observed_batches=None)
+        _, got, same_memory, same_written = run(source, arguments, True, (1,), (1,), observed_batches=None)
+        assert (same_memory, same_written) == (memory, written)
+        assert (got.thread_instructions, got.opcode_counts) == (expected.thread_instructions, expected.opcode_counts)
+        assert got.counters.sampled_blocks == watched
