@@ -44,7 +44,9 @@ def serve() -> None:
 
     import grader.ptx
     from grader.compiler import worker
-    from grader.ptx import Device, Limits, parse
+    from grader.ptx.frontend.parser import parse
+    from grader.ptx.limits import Limits
+    from grader.ptx.memory import Device
 
     source = (FOLDER / "emulator_kernels.cu").read_bytes()
     options = ["--gpu-architecture=compute_75", "-lineinfo", "-default-device"]

@@ -35,7 +35,9 @@ def measure(kernel: str) -> tuple[int, float, float]:
     import numpy as np
 
     from grader.compiler import worker
-    from grader.ptx import Device, Launch, launch, parse
+    from grader.ptx.frontend.parser import parse
+    from grader.ptx.launch import Launch, launch
+    from grader.ptx.memory import Device
     from grader.ptx.native import thread_runner
 
     source = Path(__file__).with_suffix(".cu").read_bytes()

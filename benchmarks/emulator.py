@@ -25,7 +25,12 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.compiler import worker
-from grader.ptx import Device, Launch, LaunchReport, Limits, Module, launch, parse
+from grader.ptx.frontend.nodes import Module
+from grader.ptx.frontend.parser import parse
+from grader.ptx.launch import Launch, launch
+from grader.ptx.limits import Limits
+from grader.ptx.memory import Device
+from grader.ptx.records import LaunchReport
 
 FOLDER = Path(__file__).parent
 REGULAR = ("naive_transpose", "tiled_transpose", "naive_matmul", "in_memory_matmul", "tiled_matmul")

@@ -37,7 +37,10 @@ def measure(kernel: str, n: int) -> dict[str, Any]:
     import numpy as np
 
     from grader.compiler import worker
-    from grader.ptx import Device, Launch, Limits, launch, parse
+    from grader.ptx.frontend.parser import parse
+    from grader.ptx.launch import Launch, launch
+    from grader.ptx.limits import Limits
+    from grader.ptx.memory import Device
 
     source = Path(__file__).with_suffix(".cu").read_bytes()
     options = ["--gpu-architecture=compute_75", "-lineinfo", "-default-device"]

@@ -67,7 +67,7 @@ def write_profiles(target: Path, times: dict[str, dict], part: int, parts: int, 
     from prediction_launches import catalogue
     from prediction_own_launches import Data
 
-    from grader.ptx import parse
+    from grader.ptx.frontend.parser import parse
 
     made = catalogue()
     processor = read_device(device)
@@ -147,7 +147,7 @@ def told() -> set[str]:
     """The launches that grading gives a time, as far as their text says."""
     from prediction_launches import catalogue
 
-    from grader.ptx import parse
+    from grader.ptx.frontend.parser import parse
 
     made = catalogue()
     modules = {program: parse(text) for program, text in made.ptx.items()}

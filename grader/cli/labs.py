@@ -12,7 +12,6 @@ from grader import i18n
 from grader.cli.options import PathType, backend_option, complain, jobs_option, labs_option, lang_option, no_pdf_option
 from grader.devices import DEVICE_FILE
 from grader.errors import FileError, UsageError, describe_os_error
-from grader.exports import FORMATS
 from grader.i18n import _
 from grader.message import msg
 from grader.report.text import Numbers, visible_line
@@ -306,6 +305,8 @@ def _rescore(path: Path, no_pdf: bool, labs_folders: tuple[Path, ...]) -> int:
 
 def export_command() -> click.Command:
     """`grade export DIR --format F`: files for spreadsheets, Moodle, Canvas, Gradescope, build servers."""
+    from grader.exports import FORMATS
+
     return click.Command(
         "export",
         params=[

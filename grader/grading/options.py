@@ -10,12 +10,7 @@ from typing import Self
 
 import msgspec
 
-from grader.compiler.process import CompilerProcess
 from grader.lab.checks import View
-from grader.launching.remembered import RememberedLaunches
-from grader.processes import fork_server
-from grader.processes.pool import Beside
-from grader.programs.remembered import LastObserved, RememberedPrograms
 
 BACKENDS = ("auto", "gpu", "emulator")
 
@@ -62,12 +57,19 @@ class Warm:
     """
 
     def __init__(self) -> None:
+        from grader.launching.remembered import RememberedLaunches
+        from grader.programs.remembered import LastObserved, RememberedPrograms
+
         self.launches = RememberedLaunches()
         self.programs = RememberedPrograms()
         self.seen = LastObserved()
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
+        from grader.compiler.process import CompilerProcess
+        from grader.processes import fork_server
+        from grader.processes.pool import Beside
+
         self._stack.enter_context(fork_server.kept())
         self.compiler = self._stack.enter_context(CompilerProcess())
         self.beside = Beside()

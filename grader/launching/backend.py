@@ -12,10 +12,11 @@ import numpy.typing as npt
 
 from grader.measured import BackendName
 from grader.message import Message, verbatim
-from grader.ptx import PtxError, parse
+from grader.ptx.frontend.parser import parse
 from grader.ptx.limits import ISSUED_PER_LAUNCH as ISSUED_PER_LAUNCH
 from grader.ptx.limits import STEPS_AFTER_FAULT as STEPS_AFTER_FAULT
 from grader.ptx.limits import STEPS_PER_LAUNCH as STEPS_PER_LAUNCH
+from grader.ptx.limits import PtxError
 from grader.ptx.lowering.program import program_of
 from grader.ptx.records import Counters, Hazard, LineWork, Read, Site, WarpSteps, Write
 

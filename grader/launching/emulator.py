@@ -21,23 +21,25 @@ from grader.launching import backend
 from grader.launching.remembered import RememberedLaunches
 from grader.measured import BackendName
 from grader.message import Message, msg, verbatim
-from grader.ptx import Buffer, Device, DeviceTrap, Launch, Limits, launch, parse
 from grader.ptx.frontend.nodes import Module
-from grader.ptx.launch import MAX_STATIC_SHARED, linked
+from grader.ptx.frontend.parser import parse
+from grader.ptx.launch import MAX_STATIC_SHARED, Launch, launch, linked
 from grader.ptx.limits import (
     ISSUED_PER_LAUNCH,
     SECONDS_PER_LAUNCH,
     STEPS_AFTER_FAULT,
     STEPS_PER_LAUNCH,
+    DeviceTrap,
     InstructionError,
     LaunchError,
     LimitExceeded,
+    Limits,
     PtxError,
     PtxSyntaxError,
     UnsupportedInstruction,
 )
 from grader.ptx.lowering.program import Part, part_of, program_of
-from grader.ptx.memory import MemoryArray
+from grader.ptx.memory import Buffer, Device, MemoryArray
 from grader.ptx.observers.interface import Enough, Observer
 from grader.ptx.observers.provenance import AlteredShared, Provenance
 from grader.ptx.observers.warp_steps import WarpFollower

@@ -15,7 +15,8 @@ import msgspec
 from grader.programs.device_linking import own_name
 from grader.programs.device_memory import Allocation, Memory
 from grader.programs.records import NO_LIMIT, CallTimes, DeviceCall, RunLimits
-from grader.ptx import Module, parse
+from grader.ptx.frontend.nodes import Module
+from grader.ptx.frontend.parser import parse
 from grader.ptx.limits import MAX_THREADS, PtxError
 from grader.ptx.records import Counters, Hazard, LineWork
 from grader.submission.kernels.records import SeenLaunch

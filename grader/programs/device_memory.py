@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.programs.sandbox.guest import Meter
-from grader.ptx import Device
-from grader.ptx.memory import GLOBAL_SPACING, MAX_SLOTS, MemoryArray
+from grader.ptx.memory import GLOBAL_SPACING, MAX_SLOTS, Device, MemoryArray
 
 Bytes = npt.NDArray[np.uint8]
 Saved = tuple[MemoryArray, Bytes, Bytes | None]

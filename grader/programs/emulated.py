@@ -27,8 +27,8 @@ from grader.programs.device import Asked, Device, Outcome, TooSlow, parts_of
 from grader.programs.device_linking import own_name
 from grader.programs.device_memory import Allocation, DeviceMemory
 from grader.programs.sandbox.guest import Meter
-from grader.ptx import DeviceTrap, Launch, Limits, launch, linked
-from grader.ptx.limits import BATCH_LANES, Budget, LaunchError, LimitExceeded, PtxError
+from grader.ptx.launch import Launch, launch, linked
+from grader.ptx.limits import BATCH_LANES, Budget, DeviceTrap, LaunchError, LimitExceeded, Limits, PtxError
 from grader.ptx.memory import GLOBAL_SPACING, MemoryArray
 from grader.ptx.native.thread_runner import charge_of
 from grader.ptx.observers.interface import Observer, Scene

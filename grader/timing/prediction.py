@@ -18,9 +18,9 @@ from grader.launching.kernel import BoundKernel
 from grader.launching.programs import ProgramStore
 from grader.measured import LineTime, PredictedTime, Ratio
 from grader.message import Message, msg
-from grader.ptx import parse
 from grader.ptx.dataflow import data_decide
 from grader.ptx.frontend.nodes import Module
+from grader.ptx.frontend.parser import parse
 from grader.timing.instructions import Processor, resident_blocks
 from grader.timing.model import FITTED, ONE_PROGRAM, TWO_PROGRAMS, UNCHECKED, Prediction, predict, ratio_spread
 from grader.timing.profile import Profile, profile

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from grader.ptx import Buffer, Device, Launch, Limits, launch
 from grader.ptx.access import Access
 from grader.ptx.frontend.nodes import Instruction, Module
-from grader.ptx.limits import PtxError
+from grader.ptx.launch import Launch, launch
+from grader.ptx.limits import Limits, PtxError
+from grader.ptx.memory import Buffer, Device
 from grader.ptx.observers import traffic
 from grader.ptx.observers.interface import Enough, Observer, Scene
 from grader.ptx.values import WARP_SIZE, Lanes, remember

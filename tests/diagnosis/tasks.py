@@ -15,7 +15,7 @@ from grader.lab.records import Tolerance
 from grader.launching.backend import BufferArgument, Code, LaunchRequest, ScalarArgument
 from grader.launching.emulator import Emulator
 from grader.measured import Diagnosis
-from grader.ptx import parse
+from grader.ptx.frontend.parser import parse
 from grader.words import told
 from tests.ptx.nvrtc import compile_ptx
 

@@ -14,8 +14,8 @@ from grader.message import Message
 from grader.programs import sources
 from grader.programs.kernels import DevicePtx, compile_device, complaint, joined, missing
 from grader.programs.toolchain.zig import build
-from grader.ptx import parse
 from grader.ptx.frontend.nodes import Instruction
+from grader.ptx.frontend.parser import parse
 from grader.words import text
 
 LAMBDA = """

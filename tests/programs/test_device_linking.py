@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from grader.programs.device_linking import DefinedTwice, linked_ptx
-from grader.ptx import Device, Launch, launch, parse
+from grader.ptx.frontend.parser import parse
+from grader.ptx.launch import Launch, launch
+from grader.ptx.memory import Device
 
 HEADER = ".version 8.0\n.target sm_75\n.address_size 64\n\n"
 

@@ -8,7 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from grader.ptx import Buffer, Device, Hazard, Launch, LaunchReport, Module, launch, parse
+from grader.ptx.frontend.nodes import Module
+from grader.ptx.frontend.parser import parse
+from grader.ptx.launch import Launch, launch
+from grader.ptx.memory import Buffer, Device
+from grader.ptx.records import Hazard, LaunchReport
 from tests.ptx.nvrtc import compile_ptx
 
 

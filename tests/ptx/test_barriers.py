@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grader.ptx import LimitExceeded
+from grader.ptx.limits import LimitExceeded
 from tests.ptx.running import run
 
 

@@ -9,7 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grader.ptx import Buffer, Device, Launch, LaunchReport, Module, launch, parse
+from grader.ptx.frontend.nodes import Module
+from grader.ptx.frontend.parser import parse
+from grader.ptx.launch import Launch, launch
+from grader.ptx.memory import Buffer, Device
+from grader.ptx.records import LaunchReport
 from tests.ptx.corpus.case import FOLDER
 from tests.ptx.corpus_cases import CASES, Array, Case, Struct, buffers, pack
 from tests.ptx.nvrtc import compile_ptx, header_options

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grader.ptx import LimitExceeded, Limits
+from grader.ptx.limits import LimitExceeded, Limits
 from tests.ptx.running import run
 
 OPTIONS = ("--relocatable-device-code=true",)

@@ -15,8 +15,11 @@ from hypothesis import strategies as st
 
 from grader.launching.backend import BufferArgument, Code, LaunchRequest, ScalarArgument
 from grader.launching.emulator import Emulator
-from grader.ptx import Device, DeviceTrap, Launch, LimitExceeded, Limits, PtxError, geometry, launch, parse, values
-from grader.ptx.limits import InvalidInstruction
+from grader.ptx import geometry, values
+from grader.ptx.frontend.parser import parse
+from grader.ptx.launch import Launch, launch
+from grader.ptx.limits import DeviceTrap, InvalidInstruction, LimitExceeded, Limits, PtxError
+from grader.ptx.memory import Device
 from grader.ptx.values import Lanes, Vec
 from tests.ptx.nvrtc import compile_ptx
 from tests.ptx.ptx_text import module_text

@@ -7,8 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from grader.ptx import DeviceTrap, LaunchError, LimitExceeded
-from grader.ptx.limits import resident_blocks
+from grader.ptx.limits import DeviceTrap, LaunchError, LimitExceeded, resident_blocks
 from grader.ptx.observers import happens_before
 from tests.ptx.nvrtc import header_options
 from tests.ptx.running import Run, run

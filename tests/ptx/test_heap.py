@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grader.ptx import Device, Launch, LimitExceeded, Limits, launch
+from grader.ptx.launch import Launch, launch
+from grader.ptx.limits import LimitExceeded, Limits
+from grader.ptx.memory import Device
 from tests.ptx.running import compiled, run
 
 KERNEL = 'extern "C" __global__ void k(int* out, int n) {\n'

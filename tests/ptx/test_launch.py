@@ -7,7 +7,11 @@ import importlib
 import numpy as np
 import pytest
 
-from grader.ptx import Counters, Device, Launch, LaunchError, LimitExceeded, Limits, launch, parse
+from grader.ptx.frontend.parser import parse
+from grader.ptx.launch import Launch, launch
+from grader.ptx.limits import LaunchError, LimitExceeded, Limits
+from grader.ptx.memory import Device
+from grader.ptx.records import Counters
 from tests.ptx.ptx_text import HEADER, module_text
 from tests.ptx.running import compiled, run
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grader.ptx import DeviceTrap
+from grader.ptx.limits import DeviceTrap
 from tests.ptx.running import Run, run
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grader.ptx import Device, Launch, launch
-from grader.ptx.memory import POISON
+from grader.ptx.launch import Launch, launch
+from grader.ptx.memory import POISON, Device
 from tests.ptx.nvrtc import compile_ptx
 from tests.ptx.running import Bytes, compiled, run
 

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from grader.ptx import DeviceTrap, LimitExceeded, Limits
+from grader.ptx.limits import DeviceTrap, LimitExceeded, Limits
 from tests.pace import at_most
 from tests.ptx.running import run
 

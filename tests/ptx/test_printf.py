@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from grader.ptx import LimitExceeded, Limits
+from grader.ptx.limits import LimitExceeded, Limits
 from tests.ptx.running import run
 
 LIBC = ctypes.CDLL(None)

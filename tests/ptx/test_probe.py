@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from grader.ptx import Device, Launch, launch
+from grader.ptx.launch import Launch, launch
+from grader.ptx.memory import Device
 from tests.ptx import probe
 from tests.ptx.running import compiled
 

@@ -12,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.compiler.process import CompilerProcess
-from grader.ptx import Device, Launch, launch, parse
+from grader.ptx.frontend.parser import parse
+from grader.ptx.launch import Launch, launch
 from grader.ptx.lowering.textures import BORDER, CLAMP, MIRROR, WRAP, Format, Image, Surface, Texture
+from grader.ptx.memory import Device
 
 FLOAT = Format("float", 32, 1)
 

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grader.ptx import LaunchReport
-from grader.ptx.records import LineWork
+from grader.ptx.records import LaunchReport, LineWork
 from tests.ptx.native.engines import both
 from tests.ptx.running import Bytes, run
 

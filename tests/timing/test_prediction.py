@@ -10,7 +10,7 @@ import pytest
 
 from grader.devices import gpus
 from grader.errors import UsageError
-from grader.ptx import parse
+from grader.ptx.frontend.parser import parse
 from grader.timing.instructions import Processor, read_device, resident_blocks
 from grader.timing.model import FITTED, ONE_PROGRAM, TWO_PROGRAMS, UNITS, predict, ratio_spread, spread_of
 from grader.timing.prediction import profiled

@@ -37,7 +37,9 @@ class Provenance(Observer):
     """The history of a launch's memory.  Attach it, then ask `writes` and `reads`.
 
     >>> import numpy as np
-    >>> from grader.ptx import Device, Launch, launch, parse
+    >>> from grader.ptx.frontend.parser import parse
+    >>> from grader.ptx.launch import Launch, launch
+    >>> from grader.ptx.memory import Device
     >>> text = '''.version 8.0
     ... .target sm_75
     ... .address_size 64

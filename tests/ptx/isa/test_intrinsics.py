@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grader.ptx import Device, Launch, launch, parse
+from grader.ptx.frontend.parser import parse
+from grader.ptx.launch import Launch, launch
+from grader.ptx.memory import Device
 from tests.ptx.corpus.numbers import integers
 from tests.ptx.nvrtc import compile_ptx, header_options
 

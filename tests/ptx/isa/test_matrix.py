@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grader.ptx import Device, Launch, UnsupportedInstruction, launch, parse
+from grader.ptx.frontend.parser import parse
+from grader.ptx.launch import Launch, launch
+from grader.ptx.limits import UnsupportedInstruction
+from grader.ptx.memory import Device
 from tests.ptx.nvrtc import compile_ptx, header_options
 from tests.ptx.running import run
 

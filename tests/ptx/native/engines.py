@@ -10,8 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grader.ptx import Device, Launch, LaunchReport, LimitExceeded, Module, launch
+from grader.ptx.frontend.nodes import Module
+from grader.ptx.launch import Launch, launch
+from grader.ptx.limits import LimitExceeded
+from grader.ptx.memory import Device
 from grader.ptx.native import engine
+from grader.ptx.records import LaunchReport
 from tests.ptx.running import Bytes, compiled
 
 Outcome = tuple[dict[str, Any] | str, list[bytes], list[list[bool]]]

@@ -11,8 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from grader.ptx import Device, Launch, LimitExceeded, Limits, Module, launch, parse
+from grader.ptx.frontend.nodes import Module
+from grader.ptx.frontend.parser import parse
+from grader.ptx.launch import Launch, launch
+from grader.ptx.limits import LimitExceeded, Limits
 from grader.ptx.machine.batch import Group
+from grader.ptx.memory import Device
 from grader.ptx.native import counted_runner
 from grader.ptx.native.counted_memory import LoopModule
 from grader.ptx.native.counted_runner import CountedLoop

@@ -9,7 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from grader.ptx import Device, Launch, LaunchReport, Limits, launch
+from grader.ptx.launch import Launch, launch
+from grader.ptx.limits import Limits
+from grader.ptx.memory import Device
+from grader.ptx.records import LaunchReport
 from tests.ptx.native.engines import both, generated_at_once
 from tests.ptx.random_kernels import Program
 from tests.ptx.running import Bytes, compiled

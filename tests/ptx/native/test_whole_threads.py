@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grader.ptx import Device, Launch, LaunchReport, LimitExceeded, Limits, launch
+from grader.ptx.launch import Launch, launch
+from grader.ptx.limits import LimitExceeded, Limits
+from grader.ptx.memory import Device
 from grader.ptx.native import thread_runner
+from grader.ptx.records import LaunchReport
 from tests.ptx.running import Bytes, compiled
 
 N = 40_960

@@ -12,8 +12,12 @@ from functools import cache
 import numpy as np
 import pytest
 
-from grader.ptx import Counters, Device, Launch, Module, launch, parse
+from grader.ptx.frontend.nodes import Module
+from grader.ptx.frontend.parser import parse
+from grader.ptx.launch import Launch, launch
+from grader.ptx.memory import Device
 from grader.ptx.observers.traffic import SECTOR_BYTES, WAVEFRONT_BYTES
+from grader.ptx.records import Counters
 from tests.ptx.nvrtc import DATA, compile_file
 
 _TABLE = (DATA / "h200_memory_counters.csv").read_text(encoding="utf-8")

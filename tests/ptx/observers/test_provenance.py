@@ -7,7 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from grader.ptx import Device, Launch, launch, parse
+from grader.ptx.frontend.parser import parse
+from grader.ptx.launch import Launch, launch
+from grader.ptx.memory import Device
 from grader.ptx.observers import provenance
 from grader.ptx.observers.provenance import Provenance
 from grader.ptx.records import Read

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grader.ptx import Hazard
+from grader.ptx.records import Hazard
 from tests.ptx.running import Run, run
 
 HEAD = (
@@ -235,7 +235,8 @@ extern "C" __global__ void k(float4* a, float* b) {
 }
 """
     device_array = np.zeros(64, np.float32)
-    from grader.ptx import Device, Launch, launch
+    from grader.ptx.launch import Launch, launch
+    from grader.ptx.memory import Device
     from tests.ptx.running import compiled
 
     device = Device()

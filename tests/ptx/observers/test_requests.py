@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from grader.ptx import LineCounter
+from grader.ptx.records import LineCounter
 from tests.ptx.running import run
 
 

@@ -10,7 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grader.ptx import Device, Launch, LaunchReport, LimitExceeded, Limits, launch, parse
+from grader.ptx.frontend.parser import parse
+from grader.ptx.launch import Launch, launch
+from grader.ptx.limits import LimitExceeded, Limits
+from grader.ptx.memory import Device
+from grader.ptx.records import LaunchReport
 from tests.ptx.corpus.case import Case
 from tests.ptx.nvrtc import compile_ptx, header_options
 from tests.ptx.textbook.cases import CASES as CHAPTERS
