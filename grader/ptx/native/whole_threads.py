@@ -31,7 +31,7 @@ from grader.ptx.native.thread_bodies import (
 )
 from grader.ptx.native.threads import FILLS, Meetings, Node, Places, Region, nodes_of
 
-ROUNDS = 1 << 30
+ROUNDS = 1 << 28
 """A thread that goes round its loops so often between two barriers is left to the interpreter."""
 _RARE = ("__assertfail", "vprintf")
 """Functions that hardly any thread of a kernel worth this calls: who comes to one gives the attempt up."""
