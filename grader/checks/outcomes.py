@@ -12,7 +12,7 @@ import numpy as np
 
 from grader.checks.base import Verdict, errored, failed, not_applicable, not_measured, passed, remedy
 from grader.checks.host import file_of_launch
-from grader.diagnosis.text import difference_msg
+from grader.diagnosis.text import difference_msg, hazard_msg
 from grader.lab import formula
 from grader.lab.checks import CaseSettings
 from grader.launching.backend import LaunchOutcome, reason_msg
@@ -85,12 +85,13 @@ OF_CALLS = frozenset(
 def verdict_of_runs(runs: list[Run]) -> Verdict | None:
     """The verdict on the first run that is not right, None when all are.
 
-    An instruction that the backend lacks is looked for first: what comes after it is not to be trusted.
+    An instruction that the backend lacks is looked for first: what comes after it is not to be trusted.  A run that
+    took too much is looked at last, and says what was seen up to then.
     """
     if not runs:
         return not_measured(msg("launches.no_size"), msg("launches.hint_no_size"))
     for run in runs:
-        if run.outcome.status == "unsupported":
+        if run.outcome.status == "unsupported" and run.outcome.reason != "steps":
             return errored(msg("launches.unsupported", reason=reason_msg(run.outcome)), run.outcome.line)
     for run in runs:
         if run.outcome.status in ("fault", "impossible"):
@@ -104,7 +105,16 @@ def verdict_of_runs(runs: list[Run]) -> Verdict | None:
         if run.difference is not None and run.difference.mismatches:
             data = {"sizes": dict(run.sizes)} | _numbers(run)
             return failed(seen_at(run, difference_msg(run.difference)), None, data=data)
-    return None
+    given_up = next((run for run in runs if run.outcome.status == "unsupported"), None)
+    return _given_up(given_up, runs) if given_up is not None else None
+
+
+def _given_up(run: Run, runs: Sequence[Run]) -> Verdict:
+    """The verdict on a run that took more than a launch may take: what was seen up to then, and at other sizes."""
+    said = msg("launches.unsupported", reason=reason_msg(run.outcome))
+    one = next((h for other in (run, *runs) for h in other.outcome.hazards), None)
+    seen = msg("launches.until_then", line=one.line, what=hazard_msg(one)) if one is not None and one.line else None
+    return errored(joined(said, seen) or said, run.outcome.line)
 
 
 def judge_tests(evidence: Evidence, settings: CaseSettings) -> Verdict:

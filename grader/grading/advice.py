@@ -26,6 +26,7 @@ from grader.repair.verified import with_repairs, without_answers
 from grader.result import Check, Result
 from grader.running.evidence import Evidence
 from grader.submission.changes import Original
+from grader.submission.records import VariantBinding
 
 if TYPE_CHECKING:
     from grader.compiler.process import CompilerProcess
@@ -70,6 +71,7 @@ def with_changes(result: Result, of: Changing, prediction: Prediction | None) ->
     if result.status != "passed":
         repairs = search(of.original, of.trials, of.drawn_trials, of.evidence, result.checks, of.rerun)
         result = with_repairs(result, *repairs)
+        result = structs.replace(result, checks=[_at_its_place(c, of.evidence.get(c.variant)) for c in result.checks])
     if prediction is None:
         return result
     changes = faster(of.original, of.trials, of.drawn_trials, of.evidence, result.checks, prediction, of.rerun)
@@ -86,11 +88,13 @@ def with_function_changes(result: Result, called: Called | None, evidence: Mappi
     from grader.repair.of_function import function_repairs
 
     result = with_repairs(result, function_repairs(called, evidence, result.checks))
-    return structs.replace(result, checks=[_at_its_place(c, evidence[c.variant]) for c in result.checks])
+    return structs.replace(result, checks=[_at_its_place(c, evidence.get(c.variant)) for c in result.checks])
 
 
-def _at_its_place(check: Check, evidence: Evidence) -> Check:
-    """Return a check with the line of the change that mends it, where it named only what was called."""
+def _at_its_place(check: Check, evidence: Evidence | None) -> Check:
+    """Return a check with the line of the change that mends it, where it named only what was called, or no kernel."""
+    if check.repair is None or evidence is None or not isinstance(evidence.binding, VariantBinding):
+        return check
     places = {("", evidence.bound.kernel.line), (evidence.bound.kernel.file, evidence.bound.kernel.line)}
     places |= {evidence.suspect} if evidence.suspect is not None else set()
     if check.repair is None or (check.file or "", check.line) not in places:

@@ -311,6 +311,22 @@ def _of_numbers(function: Function, size: Node) -> Iterator[Change]:
     for number_of, variable in enumerate(numbers[:MAX_FACTORS]):
         edit = function.inserted(place.end_byte, f" * {variable.name}")
         yield Change("host", function.line(size), (edit,), 2.0 + 0.1 * number_of, "size", "size")
+    # A constant that is a side of what has two of them: `N_MAX * N_MAX`; the smallest first, the rest is room for more.
+    constants = {
+        node.end_byte: (value, function.text(node))
+        for node in descendants(size)
+        if node.type == "identifier" and (value := _constant(function, node)) > 1
+    }
+    for number_of, (end, (_value, name)) in enumerate(sorted(constants.items(), key=lambda row: row[1])[:MAX_FACTORS]):
+        edit = function.inserted(end, f" * {name}")
+        yield Change("host", function.line(size), (edit,), 2.0 + 0.1 * number_of, "size", "size")
+
+
+def _constant(function: Function, node: Node) -> int:
+    """Return the number that a name stands for in the whole file; 0 of any other."""
+    name = function.text(node)
+    value = function.parsed.constants.evaluate(name) if name not in function.known_at(node) else None
+    return value if isinstance(value, int) else 0
 
 
 def _before_width(function: Function, size: Node) -> Node | None:

@@ -37,6 +37,8 @@ READING = 70_000
 """Work of reading a changed program, in `Budget`'s unit."""
 RUNNING = 1_200_000
 """Work of running one."""
+SMALLEST_WORK = 4_000_000
+"""Of the search for the smallest constant that is right."""
 MAX_TRIED = 60
 MAX_RERUN = 2
 """Programs that are run since their text does not tell what they launch."""
@@ -93,6 +95,9 @@ def program_repairs(
             repairs = repaired(one, failing)
             if len(repairs) < len(failing):
                 continue
+            smaller = _smallest(one, original, trials, failing, passing)
+            of_smaller = repaired(smaller, failing) if smaller is not one else []
+            repairs = of_smaller if len(of_smaller) == len(failing) else repairs
             if not any(_is_said_wrong(s.kernel) and _is_said_wrong(one.kernels[s.name]) for s in failing):
                 return repairs
             # The program itself calls the results wrong with it, too: another change may mend what that compares.
@@ -115,7 +120,10 @@ def program_repairs(
             later.append(one)
             continue
         proven += 1
-        repairs += repaired(one, wanted)
+        of_one = repaired(one, wanted)
+        smaller = _smallest(one, original, trials, wanted, passing) if of_one else one
+        of_smaller = repaired(smaller, wanted) if smaller is not one else []
+        repairs += of_smaller if len(of_smaller) == len(of_one) else of_one
         left = [subject for subject in left if subject.name not in {repair.variant for repair in repairs}]
     return repairs
 
@@ -168,6 +176,40 @@ def _tried(
         if budget.is_spent:
             break
         yield from right(one, submission, soon=False)
+
+
+def _smallest(
+    one: _Tried,
+    original: Original,
+    trials: Trials,
+    wanted: Sequence[Failing],
+    passing: Sequence[tuple[BoundKernel, Evidence]],
+) -> _Tried:
+    """Return a change that makes a constant larger with the smallest number that is right, looked for by halving."""
+    source, (edit, *others) = one.parsed.source, one.change.edits
+    before = source.text[edit.start : edit.end].strip()
+    if one.change.group != "constant" or others or not before.isdigit() or not edit.text.isdigit():
+        return one
+    evidence_by_variant = {subject.name: subject.evidence for subject in wanted}
+    wrong, right, best, budget = int(before), int(edit.text), one, Budget(SMALLEST_WORK)
+    while right - wrong > 1 and not budget.is_spent:
+        middle = (wrong + right) // 2
+        change = replace(one.change, edits=(replace(edit, text=str(middle)),))
+        texts = {source.path: replace(source, text=changed(source.text, change), written=None)}
+        budget.work -= READING
+        try:
+            submission = original.reread(texts, original.submission.observed)
+        except (FileError, UsageError):
+            break
+        kernels = _others(wanted, submission)
+        is_mended = len(kernels) == len(wanted) and all(
+            is_right(trials, kernel, evidence_by_variant[name], budget) for name, kernel in kernels.items()
+        )
+        if is_mended and not spoils(trials, passing, submission, budget):
+            right, best = middle, replace(one, change=change, texts=texts, kernels=kernels)
+        else:
+            wrong = middle
+    return best
 
 
 def _is_said_wrong(kernel: BoundKernel | None) -> bool:

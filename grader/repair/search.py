@@ -14,10 +14,10 @@ from grader.launching.trial import Trials
 from grader.repair.function import Change, Function, changed, functions_of
 from grader.repair.host import host_repairs
 from grader.repair.program import Rerun, program_repairs, spoils
-from grader.repair.ranking import Failing, ranked_changes
+from grader.repair.ranking import Failing, changes_of, ranked_changes
 from grader.repair.screen import Budget, Condition, Screen, other_launch, turned_away
 from grader.repair.symptom import SEARCHED, symptom_of, symptom_of_order
-from grader.repair.verified import OF_GPU, Proof, VerifiedRepair, judged
+from grader.repair.verified import OF_GPU, OF_OTHERS, Proof, VerifiedRepair, diff_lines, judged
 from grader.result import Check
 from grader.running.evidence import Evidence
 from grader.submission.changes import Original
@@ -82,6 +82,11 @@ def search(
         for name, e in evidence_by_variant.items()
         if (f := _failing(original, kernels, name, e, own[name])) is not None
     ]
+    repairs = [
+        r
+        for name, e in evidence_by_variant.items()
+        if name in kernels and (r := _of_steps(original, trials, drawn_trials, kernels[name], e, own[name])) is not None
+    ]
     passing = [
         (kernels[name].read_as(interpretation), e)
         for name, e in evidence_by_variant.items()
@@ -90,10 +95,11 @@ def search(
         and e.halo is None
         and all(c.status != "fail" or c.check in OF_GPU for c in own[name])
     ]
-    repairs = host_repairs(original, kernels, evidence_by_variant, checks, rerun)
+    repairs += host_repairs(original, kernels, evidence_by_variant, checks, rerun)
     repairs += program_repairs(original, trials, drawn_trials, failing, passing, Budget(PROGRAM_WORK), rerun)
     mended = {repair.variant for repair in repairs if not repair.proof}
     left = [f for f in failing if f.name not in mended]
+    repairs += [r for f in left if (r := _of_width(original, trials, drawn_trials, f)) is not None]
     subjects = [s for f in left if (s := _subject(original, trials, drawn_trials, f, passing)) is not None]
     budget = Budget(MAX_WORK)
     repairs += _of_shared_functions(subjects, budget)
@@ -145,6 +151,61 @@ def _subject(
     screen = Screen(trials, kernel, functions, symptom)
     proof = Proof(trials, drawn_trials, original.rebind, parsed.source, kernel, evidence)
     return _Subject(failing.name, evidence, failing.checks, parsed, screen, proof, passing)
+
+
+def _of_width(original: Original, trials: Trials, drawn_trials: Trials, failing: Failing) -> VerifiedRepair | None:
+    """Return a wider type with which a kernel is right that only the drawn case, larger than the lab's, shows wrong:
+    that of one variable, else of all that are narrow."""
+    kernel, parsed = failing.kernel, failing.parsed
+    functions = functions_of(parsed, kernel.binding.kernel.name)
+    if symptom_of(failing.evidence, failing.checks) is not None or not functions or not _lies_true(kernel, functions):
+        return None
+    changes = [c for _function, c in changes_of(functions, {}, ()) if c.detail == "narrow"][: MAX_PROOFS - 1]
+    if len(changes) > 1:
+        changes.append(replace(changes[0], edits=tuple(edit for c in changes for edit in c.edits)))
+    proof = Proof(trials, drawn_trials, original.rebind, parsed.source, kernel, failing.evidence)
+    for change in changes:
+        try:
+            graded = proof.graded(change)
+        except (FileError, UsageError):
+            continue
+        repair = judged(parsed, failing.evidence, change, failing.checks, *graded) if graded is not None else None
+        if repair is not None and repair.is_complete:
+            return repair
+    return None
+
+
+def _of_steps(
+    original: Original,
+    trials: Trials,
+    drawn_trials: Trials,
+    kernel: BoundKernel,
+    evidence: Evidence,
+    checks: Sequence[Check],
+) -> VerifiedRepair | None:
+    """Return another step of a loop over the grid with which a kernel is right that does its work so often, by many
+    threads each time, that it was not run to its end."""
+    parsed = original.file_of(kernel.binding.kernel)
+    if parsed is None or evidence.interpretation is None or all(r.outcome.reason != "steps" for r in evidence.runs):
+        return None
+    kernel = kernel.read_as(evidence.interpretation)
+    functions = functions_of(parsed, kernel.binding.kernel.name)
+    if not functions or not _lies_true(kernel, functions):
+        return None
+    proof = Proof(trials, drawn_trials, original.rebind, parsed.source, kernel, evidence)
+    changes = [c for _function, c in changes_of(functions, {}, ()) if c.group == "stride"]
+    for change in changes[:MAX_PROOFS]:
+        try:
+            graded = proof.graded(change)
+        except (FileError, UsageError):
+            continue
+        after = [c for c in graded[0] if c.check not in OF_OTHERS] if graded is not None else []
+        if after and all(c.status not in ("fail", "error") for c in after):
+            text = parsed.source.text
+            mends = tuple(c.check for c in checks if c.status == "error")
+            diff = tuple(diff_lines(text, changed(text, change)))
+            return VerifiedRepair(evidence.variant.name, parsed.file, change, mends, is_complete=True, diff=diff)
+    return None
 
 
 def _of_shared_functions(subjects: Sequence[_Subject], budget: Budget) -> list[VerifiedRepair]:

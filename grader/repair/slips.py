@@ -265,40 +265,47 @@ _TAIL = re.compile(
 
 def _tail(function: Function, loop: Node) -> Iterator[Change]:
     """`for (; k + 3 < n; k += 4)` with a loop behind it for those that are left over, one at a time."""
-    condition, update = _counted_by(function, loop)
+    condition, steps = _counted_by(function, loop)
     start, body = loop.child_by_field_name("initializer"), loop.child_by_field_name("body")
     parts = _TAIL.fullmatch(function.text(condition)) if condition is not None else None
-    if (
-        parts is None
-        or update is None
-        or body is None
-        or loop.parent is None
-        or loop.parent.type != "compound_statement"
-    ):
+    if parts is None or not steps or body is None or loop.parent is None or loop.parent.type != "compound_statement":
         return
-    name, step = update
+    (name, step), *beside = steps
     size = parts["end"] or parts["last"] or parts["limit"]
     width = int(parts["whole"] or int(parts["before"] or parts["less"]) + 1)
     following = loop.next_named_sibling
     is_done = following is not None and following.type in LOOPS and name in function.parsed.words(following)
     first = next((n for n in (listed(body) if body.type == "compound_statement" else [body]) if _adds(n)), None)
-    if step != str(width) or is_done or first is None:
+    by_one = [(other, _part_of(text, width)) for other, text in beside]
+    if step != str(width) or is_done or first is None or not all(part for _other, part in by_one):
         return
     text = _first_term(function, first)
     if re.search(rf"\b{name} *\+|\+ *{name}\b *[\])]", text) and f"{name} + 0" not in text:
         return
     is_declared = start is not None and start.type == "declaration"
     head = f"for (int {name} = {size} / {width} * {width}; " if is_declared else "for (; "
-    tail = f"\n{function.indent(loop)}{head}{name} < {size}; ++{name}) {text}"
+    updates = ", ".join([f"++{name}", *(f"++{o}" if part == "1" else f"{o} += {part}" for o, part in by_one)])
+    tail = f"\n{function.indent(loop)}{head}{name} < {size}; {updates}) {text}"
     yield function.insertion("bound", loop.end_byte, tail, 0.5, "tail", "tail", line=function.line(loop))
 
 
-def _counted_by(function: Function, loop: Node) -> tuple[Node | None, tuple[str, str] | None]:
-    """Return a loop's condition, and of an update `k += 4` the variable and the step."""
-    update = assignment_of(loop.child_by_field_name("update"))
-    is_added = update is not None and update[1] == "+="
-    stepped = (function.text(update[0]), function.text(update[2])) if update is not None and is_added else None
-    return loop.child_by_field_name("condition"), stepped
+def _counted_by(function: Function, loop: Node) -> tuple[Node | None, list[tuple[str, str]]]:
+    """Return a loop's condition, and of an update `k += 4, p += 4` each variable and its step; [] of any other."""
+    parts = [loop.child_by_field_name("update")]
+    while (last := parts[-1]) is not None and last.type == "comma_expression":
+        parts[-1:] = [last.child_by_field_name("left"), last.child_by_field_name("right")]
+    assignments = [assignment_of(part) for part in parts]
+    steps = [(function.text(a[0]), function.text(a[2])) for a in assignments if a is not None and a[1] == "+="]
+    return loop.child_by_field_name("condition"), steps if len(steps) == len(parts) else []
+
+
+def _part_of(step: str, width: int) -> str:
+    """Return what is stepped by for one element where a step is for `width` of them: "n" of "4 * n"; "" if unknown."""
+    factors = [factor.strip() for factor in step.split("*")]
+    if str(width) not in factors or not all(re.fullmatch(r"\w+", factor) for factor in factors):
+        return ""
+    factors.remove(str(width))
+    return " * ".join(factors) or "1"
 
 
 def _adds(statement: Node) -> bool:

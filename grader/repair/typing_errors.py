@@ -100,19 +100,34 @@ def _literal_block(function: Function, node: Node) -> Iterator[Change]:
 
 
 def _stride(function: Function, loop: Node) -> Iterator[Change]:
-    """A loop that begins at the thread's number in the grid and goes on by the threads of its block alone."""
+    """A loop that begins at the thread's number in the grid and goes on by the threads of its block alone, or by the
+    number of blocks alone."""
     start, condition, update = (loop.child_by_field_name(n) for n in ("initializer", "condition", "update"))
     step = assignment_of(update)
-    if start is None or step is None or step[1] != "+=":
+    if step is None or step[1] != "+=":
         return
     if condition is not None and "blockIdx" in function.text(condition):
         # Up to the end of the block's own part.
         return
-    words, text = function.names_in(start), function.text(step[2])
+    words, text = _begins_at(function, start if start is not None else step[0]), function.text(step[2])
     for axis in "xyz":
-        if {f"blockIdx.{axis}", f"threadIdx.{axis}"} <= words and text == f"blockDim.{axis}":
-            more = f"{text} * gridDim.{axis}"
-            yield function.replacement("bound", step[2], more, -1.0, "stride", "stride", line=function.line(loop))
+        if not {f"blockIdx.{axis}", f"threadIdx.{axis}"} <= words:
+            continue
+        for own, other, detail in (("blockDim", "gridDim", "stride"), ("gridDim", "blockDim", "stride_blocks")):
+            if text == f"{own}.{axis}":
+                more = f"{text} * {other}.{axis}"
+                yield function.replacement("bound", step[2], more, -1.0, "stride", detail, line=function.line(loop))
+
+
+def _begins_at(function: Function, node: Node) -> set[str]:
+    """Return the names that a loop's start is made of, and those that its names were declared with."""
+    words = set(function.names_in(node))
+    named = words | {function.text(n) for n in (node, *descendants(node)) if n.type == "identifier"}
+    for declared in function.nodes:
+        value = value_of(declared)
+        if value is not None and declared.end_byte <= node.end_byte and declared_name(declared) in named:
+            words |= set(function.names_in(value))
+    return words
 
 
 _AXIS = ("<", ">", "<=", ">=")

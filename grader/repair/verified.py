@@ -241,7 +241,7 @@ DETAILS = {
             "loop flattened break clamped warp else turned"
         ),
         "initial_value": "missing unset stored added positive zero else",
-        "bound": "remainder tail shuffle rounded start end step neighbours stride",
+        "bound": "remainder tail shuffle rounded start end step neighbours stride stride_blocks",
         "padding": "moved",
         "constant": "halved",
         "comparison": "overflow wrapped",
@@ -420,7 +420,7 @@ def _with_condition(check: Check, condition: Condition | None) -> Check:
 
 
 def _with_repair(check: Check, verified: VerifiedRepair | None) -> Check:
-    if verified is None or check.status != "fail":
+    if verified is None or check.status not in ("fail", "error"):
         return check
     repair = None
     if verified.is_shown:

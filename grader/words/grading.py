@@ -297,6 +297,7 @@ LAUNCHES: Texts = {
     "emulator_steps": N_(
         "the emulator ended it after as much as a launch may take; whether it would come to an end is not known"
     ),
+    "until_then": N_("What was seen up to then, in line {line}: {what}"),
     "emulator_slow": N_("the emulator did not finish within {seconds:g} s"),
     "emulator_failed": N_("the emulator failed ({kind}: {text})"),
     "own_constants": N_("its own constants"),

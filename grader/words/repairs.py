@@ -80,6 +80,10 @@ REPAIRS: Texts = {
         "The loop in line {line} starts at the thread's number in the whole grid but goes on by the threads of one "
         "block only, so that several blocks handle the same elements: go on by blockDim.x * gridDim.x."
     ),
+    "bound_stride_blocks": N_(
+        "The loop in line {line} starts at the thread's number in the whole grid but goes on by the number of blocks "
+        "only, so that many threads handle the same elements again: go on by blockDim.x * gridDim.x."
+    ),
     "expression_brackets": N_("Parentheses are missing in line {line}: the terms of the sum belong together."),
     "expression_twice": N_("Line {line} repeats the line before it."),
     "expression_order": N_(

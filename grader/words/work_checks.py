@@ -101,10 +101,7 @@ HOST_CODE: Texts = {
         "right after it, and check what cudaDeviceSynchronize() or cudaMemcpy() returns."
     ),
     "hint_symbol": N_("To copy the whole of {name}, copy sizeof({name}) bytes."),
-    "hint_set": N_(
-        "Compare the number of bytes with what was allocated: which of the two does the array need? And check what the "
-        "call returns."
-    ),
+    "hint_set": N_("Compare the number of bytes with what was allocated: which of the two does the array need?"),
     "hint_copy": N_("Check the arguments of the copy, and what it returns."),
     "hint_lifetime": N_(
         "Free each array once, by the function that goes with its allocation, after the last launch and the last copy "

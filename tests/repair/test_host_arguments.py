@@ -127,6 +127,21 @@ def test_what_something_leaves_is_made_larger_sooner() -> None:
     assert of_bytes - sooner == pytest.approx(1.4)
 
 
+def test_a_side_of_what_has_two_is_taken_twice_the_smallest_first() -> None:
+    sides = "const int MANY = 1000, SIDE = 10, ONE = 1;\n"
+    one = host_of(
+        parse(
+            SourceText(
+                Path("a.cu"),
+                sides + "void run() {\n    float *d;\n    cudaMalloc(&d, sizeof(float) * MANY * SIDE * ONE);\n}\n",
+                "utf-8",
+            )
+        )
+    )
+    edits = [c.edits[0].text for c in size_changes(one, one.calls[0]) if c.detail == "size"]
+    assert edits == [" * SIDE", " * MANY"]
+
+
 def test_a_size_that_has_a_name_is_changed_where_that_is_made_or_where_it_is_used() -> None:
     one = host("size_t bytes = n;\n    " + copy("d_in", "h_in", "bytes"))
     call = next(c for c in one.calls if c.line == LINE + 1)

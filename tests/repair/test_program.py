@@ -272,3 +272,65 @@ def test_arguments_exchanged_for_all_variants_cost_their_launches_alone(graded: 
         assert one.hint.startswith(f"Two arguments of the launch in line {one.line} are swapped.")
         assert one.repair is not None
         assert [row.endswith("(d, e, rows, cols);") for row in one.repair.diff if row.startswith("+")] == [True]
+
+
+OF_ONE_LINE = [
+    # The smallest that is right, whichever was tried first.
+    (
+        "batch-square",
+        """#define MAX_N 8
+__global__ void square_simple(const float *in, float *out, int n, int count) {
+    int own = blockIdx.x * blockDim.x + threadIdx.x;
+    if (own >= count) return;
+    float m[MAX_N * MAX_N];
+    for (int e = 0; e < n * n; e++) m[e] = in[own * n * n + e];
+    for (int r = 0; r < n; r++)
+        for (int c = 0; c < n; c++) {
+            float sum = 0;
+            for (int k = 0; k < n; k++) sum += m[r * n + k] * m[k * n + c];
+            out[own * n * n + r * n + c] = sum;
+        }
+}
+""",
+        "simple.correct",
+        "+#define MAX_N 10",
+    ),
+    # Only what is drawn has more elements than the type has values.
+    (
+        "transpose",
+        """__global__ void transpose_naive(const float *in, float *out, int rows, int cols) {
+    const int col = blockIdx.x * 32 + threadIdx.x, row = blockIdx.y * 32 + threadIdx.y;
+    if (row < rows && col < cols) {
+        const unsigned short from = row * cols + col;
+        out[col * rows + row] = in[from];
+    }
+}
+""",
+        "naive.correct",
+        "+        const int from = row * cols + col;",
+    ),
+    # What takes too long is told why.
+    (
+        "batch-square",
+        """__global__ void square_simple(const float *in, float *out, int n, int count) {
+    for (int m = blockIdx.x * blockDim.x + threadIdx.x; m < count; m += gridDim.x)
+        for (int r = 0; r < n; r++)
+            for (int c = 0; c < n; c++) {
+                float sum = 0;
+                for (int k = 0; k < n; k++) sum += in[m * n * n + r * n + k] * in[m * n * n + k * n + c];
+                out[m * n * n + r * n + c] = sum;
+            }
+}
+""",
+        "simple.correct",
+        "+    for (int m = blockIdx.x * blockDim.x + threadIdx.x; m < count; m += gridDim.x * blockDim.x)",
+    ),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("lab", "text", "id", "row"), OF_ONE_LINE, ids=["constant", "type", "step"])
+def test_what_one_line_mends(graded: Grade, tmp_path: Path, lab: str, text: str, id: str, row: str) -> None:
+    (tmp_path / "a.cu").write_text(text)
+    wrong = check(graded(lab, tmp_path).checks, id)
+    assert wrong.repair is not None and [r for r in wrong.repair.diff if r.startswith("+")] == [row]

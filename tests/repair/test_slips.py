@@ -259,3 +259,17 @@ TREE = "__shared__ float s[64];\nint t = threadIdx.x;\n"
 )
 def test_what_students_slip_on(make: Make, body: str, old: str, new: str, cost: float) -> None:
     assert changes(make, body)[body.replace(old, new)].cost == pytest.approx(cost)
+
+
+TAIL = "for (int k = n / 4 * 4; k < n; ++k, ++p, q += n) s += p[0] * q[0];"
+
+
+@pytest.mark.parametrize(
+    ("update", "tail"),
+    [("p += 4, q += 4 * n", TAIL), ("p += 4, q += n * 4", TAIL), ("p += 4, q += 3", ""), ("p++", "")],
+)
+def test_the_rest_of_an_unrolled_loop_moves_its_pointers_by_one_element(update: str, tail: str) -> None:
+    head = f"float s = 0;\nconst float *p = a, *q = b;\nfor (int k = 0; k + 3 < n; k += 4, {update}) {{\n"
+    found = changes(slip_changes, f"{head}s += p[0] * q[0];\ns += p[3] * q[3 * n];\n}}\nout[0] = s;")
+    made = [line.strip() for text, c in found.items() if c.detail == "tail" for line in text.split("\n")]
+    assert [line for line in made if line.startswith("for (int k = n")] == [tail] * bool(tail)

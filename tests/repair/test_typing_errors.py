@@ -58,6 +58,18 @@ def test_shuffles_have_their_words() -> None:
         assert [change.detail for change in made.values() if change.group == "opposite"] == [words]
 
 
+@pytest.mark.parametrize("start", ["int i = blockIdx.x * blockDim.x + threadIdx.x", "int i = own", ""])
+@pytest.mark.parametrize(
+    ("step", "more", "detail"),
+    [("blockDim.x", "gridDim.x", "stride"), ("gridDim.x", "blockDim.x", "stride_blocks"), ("1", "", "")],
+)
+def test_a_loop_over_the_grid_goes_on_by_all_its_threads(start: str, step: str, more: str, detail: str) -> None:
+    own = f"int {'own' if start else 'i'} = blockIdx.x * blockDim.x + threadIdx.x;\n"
+    body = own + f"for ({start}; i < n; i += {step}) out[i] = i;"
+    made = {text: c.detail for text, c in changes(typing_changes, body).items() if c.group == "stride"}
+    assert made == ({body.replace(f"+= {step}", f"+= {step} * {more}"): detail} if detail else {})
+
+
 def test_what_is_in_order_is_left_alone() -> None:
     stepping = "for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) out[i] = i;"
     # Up to the end of the block's own part.
