@@ -56,7 +56,11 @@ def main() -> int:
             named = f"{lab.id}/{path.name}"
             # As one is shown who may see the changes; no sweeps.
             plain = replace(lab, sweeps=(), repairs="student")
-            pipeline.grade(path, plain, GradeOptions(backend="gpu", predict="auto"), warm=warm)
+            result = pipeline.grade(path, plain, GradeOptions(backend="gpu", predict="auto"), warm=warm)
+            # As all are where a program is not run, for want of a compiler of host code: no change is tried then.
+            errors = sum(check.status == "error" for check in result.checks)
+            if errors:
+                print(f"{named}: {errors} checks of {len(result.checks)} could not be judged", flush=True)
     if not pairs:
         print("no change was timed")
         return 1
