@@ -307,6 +307,10 @@ def with_wrong_check(evidence: Evidence, kernel: BoundKernel) -> Evidence:
         return evidence
     submission = kernel.submission
     run = next(run for run in submission.observed.runs if run.results and kernel.binding.kernel.file in run.files)
+    # Of a kernel that it calls right as well, a line of another kind ("refused: wrong size") need not be a comparison.
+    right = {word.text.split()[0] for word in run.said if word.is_right and word.kernel == kernel.binding.kernel.name}
+    if right and own.text.split()[0] not in right:
+        return evidence
     sources = [source for source in submission.sources if source.file in run.files]
     references = [(s.file, reference) for s in sources for reference in references_in(parse(s))]
     places = {(file, reference.line): reference for file, reference in references}
