@@ -16,6 +16,8 @@
 #include <thrust/unique.h>
 #include <vector>
 
+static_assert(FLT_EPSILON < 1 && INT_MAX > 0);  // what the headers bring with them
+
 struct saxpy {
     float a;
     __host__ __device__ float operator()(float x, float y) const { return a * x + y; }

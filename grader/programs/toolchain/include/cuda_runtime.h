@@ -2,6 +2,8 @@
 #pragma once
 #include "grader_cuda_types.h"
 #include <assert.h>
+// Not nvcc, but Thrust's headers bring it with them.
+#include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
