@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from grader.gpu.part import Gpu
     from grader.running.function_runs import Called
     from grader.timing.instructions import Processor
+    from grader.timing.model import Prediction as ModelTime
+    from grader.timing.prediction import FollowedLaunch
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +55,18 @@ def prediction_of(
     compiler: CompilerProcess,
     gpu: Gpu | None,
     device: str | None,
+    predict: Callable[[Sequence[FollowedLaunch]], Sequence[ModelTime | None]],
 ) -> Prediction | None:
     """What tells how fast a changed kernel is; None where no times are predicted.
 
-    gpu, device: what times kernels, and the name it has in a result; None where there is none.
+    predict: as of `Prediction`.  gpu, device: what times kernels, and its name in a result; None where there is none.
     """
     if processor is None:
         return None
     stopwatch = None
     if gpu is not None and device is not None:
         stopwatch = Stopwatch(device, lambda kernels, sizes: gpu.gains(kernels, sizes, trials.oracle, compiler))
-    return Prediction(predicted, processor, stores_of(processor, trials.programs, compiler), stopwatch)
+    return Prediction(predicted, processor, stores_of(processor, trials.programs, compiler), predict, stopwatch)
 
 
 def with_changes(result: Result, of: Changing, prediction: Prediction | None) -> Result:

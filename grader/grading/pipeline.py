@@ -175,7 +175,7 @@ def _beyond_marks(
     """Add what no mark depends on to the result of kernels: a warp's steps, predicted times, sweeps, changes."""
     from grader.compiler.several import Compilers, at_once
     from grader.grading.counted_sweeps import targets_of
-    from grader.grading.predictions import in_result, swept
+    from grader.grading.predictions import begin_followers, in_result, several_predicted, swept
     from grader.grading.sweeps import original_of, sweep
     from grader.launching.trial import with_warp_steps
     from grader.processes.pool import Beside
@@ -188,6 +188,8 @@ def _beyond_marks(
     with Compilers(compiler, at_once(grading.processes)) as compilers, closing(Beside()) as beside:
         # Predicted while sweeps run.
         predicting = None
+        if processor is not None:
+            beside.start(partial(begin_followers, grading.processes))
         if processor is not None and not predicted:
             predicting = beside.start(partial(_predict, lab, emulated, processor, compiler, grading.processes))
         if lab.sweeps:
@@ -199,17 +201,18 @@ def _beyond_marks(
                 sweeps = run()
             result = structs.replace(result, sweeps=sweeps)
         predicted = predicting.result() if predicting is not None else predicted
-    if processor is not None:
-        result = in_result(result, predicted)
-    if lab.sweeps:
-        grading.tell_swept(result)
-    if options.repairs and lab.repairs != "off":
-        from grader.grading.advice import Changing, prediction_of, with_answers, with_changes
+        if processor is not None:
+            result = in_result(result, predicted)
+        if lab.sweeps:
+            grading.tell_swept(result)
+        if options.repairs and lab.repairs != "off":
+            from grader.grading.advice import Changing, prediction_of, with_answers, with_changes
 
-        changing = Changing(original, emulated.trials, emulated.drawn_trials, emulated.evidence, reading.changed)
-        device = result.environment.device if gpu is not None else None
-        prediction = prediction_of(predicted, processor, emulated.trials, compiler, gpu, device)
-        result = with_answers(with_changes(result, changing, prediction), lab, options)
+            predict = several_predicted(beside, grading.processes)
+            changing = Changing(original, emulated.trials, emulated.drawn_trials, emulated.evidence, reading.changed)
+            device = result.environment.device if gpu is not None else None
+            prediction = prediction_of(predicted, processor, emulated.trials, compiler, gpu, device, predict)
+            result = with_answers(with_changes(result, changing, prediction), lab, options)
     return result
 
 

@@ -29,7 +29,7 @@ from grader.launching.programs import ProgramStore
 from grader.measured import Estimate, PredictedTime, SweepPoint, SweepRecord
 from grader.message import Message, msg
 from grader.processes.channel import Channel, PeerGone
-from grader.processes.child import ChildProgram
+from grader.processes.child import ChildProgram, is_running, start_server
 from grader.processes.pool import Answer, Beside, Pool, Waiting, wait
 from grader.result import Check, Result
 from grader.running.evidence import Evidence
@@ -263,8 +263,10 @@ def _value(lab: Lab, metric: str, sizes: Sizes, time: Estimate) -> Estimate:
 FOLLOW_DEADLINE_S = 120.0
 FOLLOWER_BYTES = 3 << 30
 """Of a process; arrays of a launch take room where they are touched."""
-ALONE_S = 0.4
-"""Processor time after which what is left of several launches is followed in processes, which take as long to start."""
+ALONE_S, ALONE_FORKED_S = 0.4, 0.05
+"""Processor time after which what is left of several launches is followed in processes, which take as long to start, or
+to be forked where what forks them is there already."""
+FOLLOWER = ChildProgram("grader.grading.predictions", (), FOLLOWER_BYTES, is_forkable=True)
 
 
 class FollowTask(msgspec.Struct, frozen=True, tag="follow"):
@@ -298,23 +300,43 @@ def main(connection: socket.socket) -> None:
             channel.send(reply)
 
 
+MANY = 4
+"""Processes at once, with which it costs nothing that one begins which may not be needed."""
+
+
+def begin_followers(processes: int) -> None:
+    """Have what forks the processes that follow launches import what they need while this one does other things; of
+    this thread alone, within `fork_server.kept`."""
+    if processes >= MANY:
+        with contextlib.suppress(OSError):
+            start_server(FOLLOWER)
+
+
+def several_predicted(
+    beside: Beside, processes: int
+) -> Callable[[Sequence[FollowedLaunch]], Sequence[Prediction | None]]:
+    """What predicts launches as `predict_launches`, in processes that are forked beside this one."""
+    return lambda launches: beside.start(partial(predict_launches, launches, processes)).result()
+
+
 def predict_launches(launches: Sequence[FollowedLaunch], processes: int) -> list[Prediction | None]:
     """The predictions of `launches`, in order; None where one could not be followed to its end.
 
     processes : at most so many, where it takes longer than to start them.
     """
     began = time.thread_time()
+    is_forked = is_running(FOLLOWER)
+    alone_s = ALONE_FORKED_S if is_forked else ALONE_S
     done: list[Prediction | None] = []
-    while len(done) < len(launches) and (processes < 2 or time.thread_time() - began < ALONE_S):
+    while len(done) < len(launches) and (processes < 2 or time.thread_time() - began < alone_s):
         done.append(predict_launch(launches[len(done)]))
     rest = launches[len(done) :]
-    if len(rest) < 3:
+    if len(rest) < (2 if is_forked else 3):
         return [*done, *map(predict_launch, rest)]
     predictions: dict[int, Prediction | None] = {}
-    program = ChildProgram("grader.grading.predictions", (), FOLLOWER_BYTES, is_forkable=True)
     replies: msgspec.msgpack.Decoder[Followed | Waiting] = msgspec.msgpack.Decoder(Followed | Waiting)
-    size = min(processes, -(-len(rest) // 2))
-    pool: Pool[int, Followed] = Pool(program, replies, lambda _reply: True, FOLLOW_DEADLINE_S, size)
+    size = min(processes, len(rest) if is_forked else -(-len(rest) // 2))
+    pool: Pool[int, Followed] = Pool(FOLLOWER, replies, lambda _reply: True, FOLLOW_DEADLINE_S, size)
     with pool:
         for number, launch in enumerate(rest):
             pool.submit(number, FollowTask(launch))

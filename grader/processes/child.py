@@ -211,6 +211,11 @@ def can_wait() -> bool:
     return True
 
 
+def is_running(program: ChildProgram) -> bool:
+    """Whether children of a program are forked here, from what was started before."""
+    return fork_server.has_server(program.module, program.environment)
+
+
 def start_server(program: ChildProgram) -> fork_server.ForkServer | None:
     """What children of a program are forked from, started where it is not yet; None where they are not forked.
 

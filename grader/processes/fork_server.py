@@ -182,6 +182,16 @@ def is_kept() -> bool:
     return getattr(_KEPT, "servers", None) is not None
 
 
+def has_server(module: str, environment: Mapping[str, str] | None) -> bool:
+    """Whether this thread has started the server of a kind of children, and may have them forked."""
+    servers: Servers = getattr(_KEPT, "servers", None) or {}
+    return _kind(module, environment) in servers
+
+
+def _kind(module: str, environment: Mapping[str, str] | None) -> Kind:
+    return module, None if environment is None else frozenset(environment.items())
+
+
 def server_of(
     module: str, environment: Mapping[str, str] | None, start: Callable[[socket.socket], subprocess.Popen[bytes]]
 ) -> ForkServer | None:
@@ -192,7 +202,7 @@ def server_of(
     servers: Servers | None = getattr(_KEPT, "servers", None)
     if servers is None:
         return None
-    kind = module, None if environment is None else frozenset(environment.items())
+    kind = _kind(module, environment)
     server = servers.get(kind)
     if server is not None and not server.is_running:
         server.end()

@@ -36,7 +36,8 @@ from grader.submission.cpp.tree import ParsedFile
 from grader.submission.records import Submission
 from grader.submission.source import SourceText
 from grader.timing.instructions import Processor
-from grader.timing.prediction import predict_kernel, ratio_of, record_of
+from grader.timing.model import Prediction as ModelTime
+from grader.timing.prediction import FollowedLaunch, followed, ratio_of, record_of
 
 LEAST_GAIN = 1.15
 """How many times as fast a kernel has to be with a change, by prediction, for that to be told."""
@@ -106,14 +107,13 @@ class _Program:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A changed kernel that is right at small sizes, its predicted time, and the cost (`cause`) that is to go."""
+    """A changed kernel that is right at small sizes, and the cost (`cause`) that is to go."""
 
     change: Change
     cause: str
     parsed: ParsedFile
     program: _Program
     kernel: BoundKernel
-    time: PredictedTime
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,14 +130,16 @@ class Stopwatch:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """Predicted times of the kernels as they are, by variant, for `processor`; stores: as of `predict_kernel`.
+    """Predicted times of the kernels as they are, by variant, for `processor`; stores: as of `followed`.
 
+    predict: what launches take, in order, several at once; None for one that could not be followed to its end.
     stopwatch: times the most promising ones, so that the fastest is told; None: there is no GPU.
     """
 
     times: Mapping[str, PredictedTime | Message]
     processor: Processor
     stores: tuple[ProgramStore, ProgramStore]
+    predict: Callable[[Sequence[FollowedLaunch]], Sequence[ModelTime | None]]
     stopwatch: Stopwatch | None = None
 
 
@@ -169,7 +171,12 @@ def faster(
     ]
     subjects.sort(key=lambda one: -max(one.gain_without(cause) for cause in CHECKS))
     search = _Search(original, trials, drawn_trials, subjects, prediction, Budget(MAX_WORK), rerun)
-    return {one.name: change for one in subjects if (change := search.best_of(one)) is not None}
+    tried = {one.name: list(search.candidates(one)) for one in subjects}
+    search.predict(
+        [(one.name, candidate.kernel, candidate.program) for one in subjects for candidate in tried[one.name]]
+    )
+    best = {one.name: search.best_of(one, tried[one.name]) for one in subjects}
+    return {name: change for name, change in best.items() if change is not None}
 
 
 def fastest(changes: Sequence[FasterChange], gains: Sequence[Ratio | None], gpu: str) -> FasterChange | None:
@@ -219,20 +226,28 @@ class _Search:
     programs: dict[str, _Program] = field(default_factory=dict)
     """Changed ones, by the text that is changed."""
 
-    def best_of(self, subject: _Right) -> FasterChange | None:
-        """Return the change that is shown for one kernel; None where none makes it faster, or each spoils something."""
-        tried = list(self._candidates(subject))
-        best_us = min((one.time.predicted_us for one in tried), default=0.0)
+    def best_of(self, subject: _Right, candidates: Sequence[_Candidate]) -> FasterChange | None:
+        """Return the change that is shown for one kernel; None where none makes it faster, or each spoils something.
 
-        def order(one: _Candidate) -> tuple[float, bool, int, float]:
-            own_us = one.time.predicted_us
+        candidates: with predicted times.
+        """
+        times_us = {
+            number: time.predicted_us
+            for number, one in enumerate(candidates)
+            if (time := one.program.times.get(subject.name)) is not None
+            and subject.time.predicted_us >= LEAST_GAIN * time.predicted_us
+        }
+        best_us = min(times_us.values(), default=0.0)
+
+        def order(number: int) -> tuple[float, bool, int, float]:
+            own_us, change = times_us[number], candidates[number].change
             # A launch's constants are often other kernels', too.
-            is_launch = one.change.kind == "launch"
-            return (0.0 if own_us < NEAR * best_us else own_us, is_launch, len(one.change.edits), own_us)
+            is_launch = change.kind == "launch"
+            return (0.0 if own_us < NEAR * best_us else own_us, is_launch, len(change.edits), own_us)
 
         proven: list[tuple[FasterChange, BoundKernel]] = []
-        for one in sorted(tried, key=order)[: MAX_TIMED if self.prediction.stopwatch else MAX_PROOFS]:
-            verified = self._proven(subject, one)
+        for number in sorted(times_us, key=order)[: MAX_TIMED if self.prediction.stopwatch else MAX_PROOFS]:
+            verified = self._proven(subject, candidates[number])
             if verified is not None:
                 proven.append(verified)
                 if self.prediction.stopwatch is None:
@@ -248,7 +263,8 @@ class _Search:
             )
         return next(iter(changes), None)
 
-    def _candidates(self, subject: _Right) -> Iterator[_Candidate]:
+    def candidates(self, subject: _Right) -> Iterator[_Candidate]:
+        """Yield changed kernels that are right, so many as are predicted."""
         predicted = 0
         for parsed, change, cause in self._changes(subject):
             if self.budget.is_spent or predicted >= MAX_PREDICTED:
@@ -256,12 +272,27 @@ class _Search:
             source = replace(parsed.source, text=changed(parsed.source.text, change), written=None)
             program = self._read(source)
             kernel = self._changed_kernel(subject, change, program) if program is not None else None
-            if program is None or program.is_spoilt or kernel is None or not self._is_right(subject, kernel, program):
+            if program is None or kernel is None or not self._is_right(subject, kernel, program):
                 continue
             predicted += 1
-            time = self._time(subject, kernel, program)
-            if time is not None and subject.time.predicted_us >= LEAST_GAIN * time.predicted_us:
-                yield _Candidate(change, cause, parsed, program, kernel, time)
+            self.budget.work -= PREDICTING
+            yield _Candidate(change, cause, parsed, program, kernel)
+
+    def predict(self, wanted: Sequence[tuple[str, BoundKernel, _Program]]) -> None:
+        """Predict the times of variants' kernels in changed programs."""
+        processor, stores = self.prediction.processor, self.prediction.stores
+        size_of = {one.name: one.time.size for one in self.subjects}
+        following: list[tuple[_Program, str, FollowedLaunch]] = []
+        for name, kernel, program in wanted:
+            if name in program.times:
+                continue
+            program.times[name] = None
+            launch = followed(kernel, size_of[name], processor, stores)
+            if not isinstance(launch, Message):
+                following.append((program, name, launch))
+        times = self.prediction.predict([launch for _program, _name, launch in following])
+        for (program, name, _launch), time in zip(following, times, strict=True):
+            program.times[name] = record_of(time, size_of[name], processor) if time is not None else None
 
     def _changes(self, subject: _Right) -> Iterator[tuple[ParsedFile, Change, str]]:
         """Yield changes with the cost that each is to remove, "" for changes of a launch."""
@@ -301,12 +332,7 @@ class _Search:
         """Return the predicted time of a kernel of a changed program; None where there is no prediction."""
         if subject.name not in program.times:
             self.budget.work -= PREDICTING
-            processor, stores = self.prediction.processor, self.prediction.stores
-            prediction = predict_kernel(kernel, subject.time.size, processor, stores)
-            predicted_time = (
-                None if isinstance(prediction, Message) else record_of(prediction, subject.time.size, processor)
-            )
-            program.times[subject.name] = predicted_time
+            self.predict([(subject.name, kernel, program)])
         return program.times[subject.name]
 
     def _changed_kernel(self, subject: _Right, change: Change, program: _Program) -> BoundKernel | None:
@@ -325,8 +351,8 @@ class _Search:
     def _proven(self, subject: _Right, tried: _Candidate) -> tuple[FasterChange, BoundKernel] | None:
         """The change as a result has it, and the kernel with it, once that is graded in full: None where it spoils
         something, or does less."""
-        kernel, program = tried.kernel, tried.program
-        if not self._counts_less(subject, kernel, tried.cause):
+        kernel, program, time = tried.kernel, tried.program, tried.program.times[subject.name]
+        if time is None or program.is_spoilt or not self._counts_less(subject, kernel, tried.cause):
             return None
         if tried.change.kind == "launch":
             # Its constants are other kernels', too.
@@ -348,10 +374,10 @@ class _Search:
             kind=KINDS[tried.change.kind],
             diff=diff,
             effect_said=effect_msg(mended, subject.evidence.counters, graded.counters, diff),
-            device=tried.time.device,
-            size=tried.time.size,
-            predicted_us=tried.time.predicted_us,
-            predicted_times=ratio_of(subject.time, tried.time, self.prediction.processor),
+            device=time.device,
+            size=time.size,
+            predicted_us=time.predicted_us,
+            predicted_times=ratio_of(subject.time, time, self.prediction.processor),
         )
         return change, kernel
 

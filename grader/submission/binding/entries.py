@@ -69,6 +69,7 @@ class Entry:
     """Of a template, with arguments that `submission.yaml` names: its other instances may be other variants."""
     claims: frozenset[str] = frozenset()
     """Variants that the program names where it prints this kernel's time or result."""
+    _shape: KernelShape | None = None
 
     @property
     def compile_time(self) -> CompileTime:
@@ -107,7 +108,10 @@ class Entry:
 
     @property
     def shape(self) -> KernelShape:
-        return KernelShape(self.parsed, self.kernel, self.template_values)
+        # Looked at again and again; an instance of a template gets another kernel.
+        if self._shape is None or self._shape.kernel is not self.kernel:
+            self._shape = KernelShape(self.parsed, self.kernel, self.template_values)
+        return self._shape
 
     @property
     def kind(self) -> tuple[bool, bool, bool, bool]:
