@@ -146,3 +146,21 @@ int main() {{
 """)
     got = run_program(Sources([path]))
     assert got.exit == 0 and {finding.kind for finding in got.findings} == kinds
+
+
+def test_a_kernel_that_a_gpu_ends_does_not_wait_for_ever(tmp_path: Path) -> None:
+    path = tmp_path / "a.cu"
+    path.write_text("""
+__device__ bool *flags;
+__global__ void waits(int n) {
+    flags[n] = false;
+    while (!flags[n]);
+}
+int main() {
+    waits<<<1, 32>>>(100);
+    return cudaDeviceSynchronize() != cudaErrorIllegalAddress;
+}
+""")
+    got = run_program(Sources([path]))
+    assert got.exit == 0
+    assert [(finding.kind, finding.line) for finding in got.findings] == [("out_of_bounds", 4)]

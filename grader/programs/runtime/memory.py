@@ -255,8 +255,11 @@ def pointer_attributes(state: State, place: Place, attributes: int, pointer: int
 
 
 def mem_get_info(state: State, place: Place, free_bytes: int, total: int) -> None:
-    state.guest.pack("Q", free_bytes, max(0, state.model.memory_bytes - state.allocated_bytes - (300 << 20)))
-    state.guest.pack("Q", total, state.model.memory_bytes)
+    """Either pointer may be null, as on an H200."""
+    if free_bytes:
+        state.guest.pack("Q", free_bytes, max(0, state.model.memory_bytes - state.allocated_bytes - (300 << 20)))
+    if total:
+        state.guest.pack("Q", total, state.model.memory_bytes)
 
 
 def nothing(state: State, place: Place, *_arguments: int) -> None:

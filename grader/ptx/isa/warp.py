@@ -5,12 +5,13 @@ with its own member mask, so that parts of a warp with different masks may execu
 not active mean nothing.
 
 A *fragment* is a lane's part of a matrix.  Those of `mma.sync` lie as the PTX ISA says ("Matrix Fragments for
-mma.m16n8k8" and its like).  Where those of `wmma` lie the ISA leaves open; here they are made of the same pieces.
+mma.m16n8k8" and its like).  Where those of `wmma` lie the ISA leaves open; here
+they lie as on an H200, made of the same pieces.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
 import numpy as np
@@ -194,22 +195,22 @@ class Shape:
 def _piece(rows: int, columns: int, per_register: int, across: bool) -> tuple[Array, Array]:
     """(32, n) rows and columns of a matrix made of 8 × (4 · per_register) pieces, one register of each lane a piece.
 
-    Four neighbouring lanes hold a row; pieces are numbered downwards first, those of 16 rows before those of the next.
-    across: the other way round (matrix b).
+    Four neighbouring lanes hold a row.  Pieces are numbered as one instruction takes them, downwards first: of matrix a
+    those of 16 rows before the next, of matrix b (across: the other way round) those of 8 columns.
     """
+    height = 8 if across else 16
     if across:
-        row, column = _piece(columns, rows, per_register, across=False)
-        return column, row
+        rows, columns = columns, rows
     lane, inside = np.arange(32)[:, None], np.arange(per_register)[None, :]
     pieces = [
         (down, right)
-        for top in range(0, rows, 16)
+        for top in range(0, rows, height)
         for right in range(0, columns, 4 * per_register)
-        for down in range(top, min(top + 16, rows), 8)
+        for down in range(top, min(top + height, rows), 8)
     ]
     row = np.concatenate([np.broadcast_to(lane // 4 + down, (32, per_register)) for down, _ in pieces], axis=1)
     column = np.concatenate([lane % 4 * per_register + inside + right for _, right in pieces], axis=1)
-    return row, column
+    return (column, row) if across else (row, column)
 
 
 def _fragment(kind: str, rows: int, columns: int, across: bool, registers: int = 0) -> Fragment:
@@ -272,7 +273,11 @@ def sync_shape(m: int, n: int, k: int, a: str, b: str, c: str, d: str) -> Shape 
 
 @cache
 def wmma_fragment(which: str, m: int, n: int, k: int, kind: str) -> Fragment | None:
-    """Matrix "a", "b", or "c" and "d" of `wmma`; None where there is no such."""
+    """Matrix "a", "b", or "c" and "d" of `wmma`, as an H200 has them; None where there is no such."""
+    if (m, n) == (8, 32):
+        # The product is computed transposed.
+        other = wmma_fragment({"a": "b", "b": "a"}.get(which, which), n, m, k, kind)
+        return other and replace(other, rows=other.columns, columns=other.rows, row=other.column, column=other.row)
     if which in ("c", "d"):
         return _sums(kind, m, n, min(m, 16)) if kind in ("f16", "f32", "s32", "f64") else None
     if not _is_known(WMMA_SHAPES, m, n, k, kind):

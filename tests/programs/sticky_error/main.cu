@@ -4,17 +4,14 @@
 
 __global__ void one(int* x) { x[threadIdx.x] = 1; }
 
-// The first access ends it, so that nobody waits for ever.
-__device__ bool* flags;
-__global__ void waits(int n) {
-    flags[n] = false;
-    while (!flags[n]);
-}
-
 int main() {
     int* h = (int*)malloc(32 * sizeof(int));
     int *d, *e;
     cudaMalloc(&d, 32 * sizeof(int));
+    size_t left = 0;
+    printf("nowhere: %s\n", cudaGetErrorName(cudaMalloc((void**)NULL, 4)));
+    printf("half of it: %s\n", cudaGetErrorName(cudaMemGetInfo(&left, NULL)));
+    cudaGetLastError();
     one<<<1, 32>>>(h);
     printf("launch: %s\n", cudaGetErrorName(cudaPeekAtLastError()));
     printf("sync: %s\n", cudaGetErrorName(cudaDeviceSynchronize()));
@@ -25,8 +22,5 @@ int main() {
     printf("later: %s\n", cudaGetErrorName(cudaGetLastError()));
     cudaDeviceReset();
     printf("reset: %s\n", cudaGetErrorName(cudaGetLastError()));
-    printf("nowhere: %s\n", cudaGetErrorName(cudaMalloc((void**)flags, 4)));
-    waits<<<1, 32>>>(100);
-    printf("waits: %s\n", cudaGetErrorName(cudaDeviceSynchronize()));
     return 0;
 }

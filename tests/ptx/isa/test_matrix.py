@@ -90,19 +90,29 @@ def test_every_shape_and_order(module: Any, number: int) -> None:
     assert (report.hazards, report.counters.by_line) == ([], []), "how a device fetches fragments is not known"
 
 
-def test_elements_of_tall_fragments_lie_as_on_a_gpu() -> None:
-    """As an H200 has them: those of sixteen rows before those of the next sixteen, (k, row) of lane 0 in order."""
-    source = """extern "C" __global__ void k(const half* a, float* c) {
-        wmma::fragment<wmma::matrix_a, 32, 8, 16, half, wmma::row_major> fa;
-        wmma::load_matrix_sync(fa, a, 16);
-        for (int i = 0; i < 16; i++) c[threadIdx.x * 16 + i] = fa.x[i];
-    }"""
-    a = np.arange(512, dtype=np.float16)
-    got = run(HEAD + source, 1, 32, a, np.zeros(512, np.float32), options=header_options())[1].astype(int)
-    assert [divmod(int(x), 16) for x in got[:16:2]] == [
-        (0, 0), (8, 0), (0, 8), (8, 8), (16, 0), (24, 0), (16, 8), (24, 8),
-    ]  # fmt: skip
-    assert (got[1::2] == got[::2] + 1).all()
+@pytest.mark.parametrize(
+    ("use", "m", "n", "rows", "columns", "places"),
+    [
+        ("matrix_a", 32, 8, 32, 16, "0,2 0,3 8,2 8,3 0,10 0,11 8,10 8,11 16,2 16,3 24,2 24,3 16,10 16,11 24,10 24,11"),
+        ("matrix_b", 16, 16, 16, 16, "2,0 3,0 10,0 11,0 2,8 3,8 10,8 11,8"),
+        ("matrix_b", 8, 32, 16, 32, "2,0 3,0 2,8 3,8 10,0 11,0 10,8 11,8 2,16 3,16 2,24 3,24 10,16 11,16 10,24 11,24"),
+        ("accumulator", 8, 32, 8, 32, "2,0 3,0 2,8 3,8 2,16 3,16 2,24 3,24"),
+        ("accumulator", 32, 8, 32, 8, "0,2 0,3 8,2 8,3 16,2 16,3 24,2 24,3"),
+    ],
+)
+def test_elements_lie_as_on_an_h200(use: str, m: int, n: int, rows: int, columns: int, places: str) -> None:
+    """Row and column of each that lane 1 holds."""
+    kind, order = ("float", "") if use == "accumulator" else ("half", ", wmma::row_major")
+    layout = ", wmma::mem_row_major" if use == "accumulator" else ""
+    source = f"""extern "C" __global__ void k(const {kind}* in, float* out) {{
+        wmma::fragment<wmma::{use}, {m}, {n}, 16, {kind}{order}> f;
+        wmma::load_matrix_sync(f, in, {columns}{layout});
+        if (threadIdx.x == 1) for (int i = 0; i < f.num_elements; i++) out[i] = f.x[i];
+    }}"""
+    numbers = np.arange(rows * columns, dtype=np.float32 if kind == "float" else np.float16)
+    wanted = [tuple(map(int, place.split(","))) for place in places.split()]
+    got = run(HEAD + source, 1, 32, numbers, np.zeros(16, np.float32), options=header_options())[1].astype(int)
+    assert [divmod(int(x), columns) for x in got[: len(wanted)]] == wanted
 
 
 PLAIN = """extern "C" __global__ void k(const half* a, float* c) {
