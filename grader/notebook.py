@@ -77,15 +77,16 @@ def _grade(line: str, cell: str) -> Shown:
     params: list[click.Parameter] = [click.Argument(["lab"]), lang_option(), labs_option()]
     with click.Command("%%grade", params=params, add_help_option=False).make_context("%%grade", words) as context:
         given = context.params
-    speak(given["lang"])
+    language = i18n.language()
+    speak(language)
     folders = tuple(str(folder) for folder in given["labs_folders"])
-    options = GradeOptions(lab=given["lab"], backend="auto", language=given["lang"], labs_folders=folders, sweeps=False)
+    options = GradeOptions(lab=given["lab"], backend="auto", language=language, labs_folders=folders, sweeps=False)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / FILE
         # The magic's own line is the first of the cell: a line of the cell is the same line of the file.
         file.write_text(f"// %%grade {given['lab']}\n{cell}", "utf-8")
         result, _seconds = graded_result(file, options)
-    job = make_job(result, labs.find(given["lab"], given["labs_folders"]), given["lang"], pdf=False)
+    job = make_job(result, labs.find(given["lab"], given["labs_folders"]), language, pdf=False)
     text = io.StringIO()
     terminal.show_result(terminal.console(text), summary(job))
     page = drawn(job, html.document(job), "screen")

@@ -230,17 +230,30 @@ def bound_memory(data_bytes: int) -> None:
 
 @contextmanager
 def bounded_memory(data_bytes: int) -> Iterator[None]:
-    """`bound_memory` while the block runs; no bound for 0."""
+    """Let this process have at most `data_bytes` more than it has while the block runs; no bound for 0.
+
+    What the process holds already is not the block's: a bound below it fails whatever is begun, and a thread that has
+    no memory to begin with keeps the one that starts it waiting for ever.
+    """
     if resource is None:
         yield
         return
     before = resource.getrlimit(resource.RLIMIT_DATA)
     if data_bytes:
-        bound_memory(data_bytes)
+        bound_memory(_held_bytes() + data_bytes)
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_DATA, before)
+
+
+def _held_bytes() -> int:
+    """Return this process's memory of its own, as `bound_memory` counts it; 0 where the system does not tell."""
+    try:
+        pages = Path("/proc/self/statm").read_text("ascii").split()[5]
+    except OSError:
+        return 0
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
 def no_core_dumps() -> None:

@@ -317,7 +317,7 @@ def grid_changes(launch: Launch) -> Iterator[Change]:
         if own is not None and function.text(own) in sizes:
             # `(rows + 31) / 32` blocks along the columns.
             others = [name for name in sizes if name != function.text(own)]
-            yield from (function.replacement("launch", own, name, 1.3, "grid_size", "grid") for name in others)
+            yield from (function.replacement("launch", own, name, 1.7, "grid_size", "grid") for name in others)
     yield from (change for axis in axes for change in remainders(function, source_of(function, axis)))
     down = [node for axis in axes for node in rounded_down(function, axis)]
     down = list({node.id: node for node in down}.values())

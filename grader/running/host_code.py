@@ -159,7 +159,8 @@ def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = 
     faults = [fault for fault in faults if (fault.file, fault.line) not in in_comments]
     faults.sort(key=lambda fault: not fault.is_of_data)
     own = {launch.file for launch in launches}
-    for leak in (f for run in runs for f in run.faults if f.message.id == "programs.leak" and not run.results):
+    leaks = {(f.file, f.line): f for run in runs for f in run.faults if f.message.id == "programs.leak"}
+    for leak in leaks.values():
         freed = freed_otherwise(str(leak.message.data["array"]), leak.file, leak.line, texts)
         before = [x for run in runs for x in run.launches if freed and x.file == leak.file and x.line < freed.line]
         reported |= {str(leak.message.data["array"])} if freed is not None else set()

@@ -138,3 +138,22 @@ def test_a_bound_of_our_own_is_not_the_shells() -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "ulimit -d 2000000" in done.stdout
+
+
+def test_what_a_process_holds_already_does_not_count_as_a_submissions() -> None:
+    """A thread that has no memory to begin with keeps the one that starts it waiting for ever."""
+    text = """
+import threading
+from grader.processes import limits
+held = [bytearray(64 << 20) for _ in range(8)]
+with limits.bounded_memory(256 << 20):
+    thread = threading.Thread(target=print, args=("begun",))
+    thread.start()
+    thread.join()
+    try:
+        bytearray(512 << 20)
+    except MemoryError:
+        print("bounded")
+"""
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=30, check=True)
+    assert done.stdout.split() == ["begun", "bounded"]

@@ -44,7 +44,9 @@ def test_a_grid_made_of_one_size_alone_is_told_to_take_the_other() -> None:
     result = graded("one_size_for_both.cu", "transpose")
     found = next(c for c in result.checks if c.variant == "naive" and c.status == "fail" and c.check != "host_code")
     assert found.message_said is not None and found.message_said.id == "checks.grids.of_one_size"
-    assert hint(found) == "checks.grids.hint_of_one_size" and found.line == 11
+    assert hint(found) == "pieces.sentences" and found.line == 11 and found.hint_said is not None
+    parts: Any = found.hint_said.data["parts"]
+    assert parts[-1].id == "repairs.verified" and found.repair is not None and found.repair.line == 10
 
 
 def test_a_block_in_the_grids_place_is_told_before_the_number_of_blocks() -> None:
