@@ -91,6 +91,7 @@ DATA: Mapping[str, Value] = {
     "branch": 41,
     "by": 2,
     "by_variant": "naive: 40, shared: 50",
+    "byte": "0x7f",
     "bytes": 2048,
     "call": "cudaMalloc",
     "cell": 4,
@@ -428,6 +429,25 @@ OWN: Mapping[str, Mapping[str, Value]] = {
     "labs.signature_size": {"got": "float n"},
     "labs.signature_dtype": {"got": "int32", "allowed": "float32"},
     "labs.signature_number": {"got": "0.5", "dtype": "int32"},
+    "checks.host_code.freed_otherwise": {
+        "array": "h_in",
+        "made": "cudaMallocHost",
+        "at": 52,
+        "call": "free",
+        "right": "cudaFreeHost",
+    },
+    "checks.host_code.overrun": {
+        "array": "d_out",
+        "kernel": "transposeNaive",
+        "at": 61,
+        "what": msg("outputs.wrong", n=3, total=256),
+    },
+    "checks.host_code.own_check_by": {
+        "line": "FAILED: 3 mismatches",
+        "sizes": "n = 1024",
+        "name": "multiplyOnHost",
+        "at": 23,
+    },
     "yaml.kind": {"kind": msg("yaml.whole_number"), "value": "fast"},
     "yaml.fault": {"fault": msg("yaml.whole_number"), "value": "fast"},
 }
