@@ -106,9 +106,13 @@ def mul_wide(a: Value, b: Value, bits: int, signed: bool) -> Value | None:
 
 
 def widen(a: Value, bits: int, wide_bits: int, signed: bool) -> Value | None:
-    """Sign- or zero-extension; a shifted value stays shifted where the narrow sum does not wrap."""
+    """Sign- or zero-extension; a shifted value stays shifted where the narrow sum does not wrap.
+
+    A conversion may take its operand from a wider register, whose upper bits it does not look at.
+    """
     if not isinstance(a, (Vec, Affine)):
-        return (to_signed(a, bits) if signed else a) & ((1 << wide_bits) - 1)
+        narrow_bits = a & ((1 << bits) - 1)
+        return (to_signed(narrow_bits, bits) if signed else narrow_bits) & ((1 << wide_bits) - 1)
     vec, shift = split_shift(a)
     if vec.bits != bits:
         return None
@@ -121,6 +125,13 @@ def widen(a: Value, bits: int, wide_bits: int, signed: bool) -> Value | None:
     size, wide_size = bits // 8, wide_bits // 8
     wide = _derived(vec, ("wide", wide_bits, signed), lambda: vec.array.view(kind[size]).astype(kind[wide_size]))
     return shifted(wide, shift)
+
+
+def same_bits(a: Value, bits: int) -> Value | None:
+    """The low `bits` of a value that is as wide, or comes from a wider register."""
+    if not isinstance(a, (Vec, Affine)):
+        return a & ((1 << bits) - 1)
+    return a if split_shift(a)[0].bits == bits else None
 
 
 def narrow(a: Value, bits: int) -> Value | None:
@@ -238,7 +249,7 @@ def moving_converted(moving: Moving, bits: int, to_bits: int, is_signed: bool, w
     """Convert a moving value to `to_bits` bits."""
     value, step = moving
     if to_bits == bits:
-        return moving
+        return certain(same_bits(value, bits)), step
     if to_bits < bits:
         return certain(narrow(value, to_bits)), signed(step, to_bits)
     if step:

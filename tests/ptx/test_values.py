@@ -154,6 +154,18 @@ def test_short_cuts_cost_no_array_in_a_loop() -> None:
     assert affine.compare("ge", value, 160, 32, True) is False
 
 
+@given(
+    st.integers(0, (1 << 64) - 1), st.sampled_from([(16, 32), (16, 64), (32, 64), (16, 16), (32, 32)]), st.booleans()
+)
+def test_a_conversion_looks_at_the_low_bits_of_a_wider_register(a: int, bits: tuple[int, int], signed: bool) -> None:
+    low = a % (1 << bits[0])
+    expected = (affine.to_signed(low, bits[0]) if signed else low) % (1 << bits[1])
+    if bits[0] == bits[1]:
+        assert affine.same_bits(a, bits[0]) == low
+    else:
+        assert affine.widen(a, *bits, signed) == expected
+
+
 def test_values_that_wrap_are_not_taken_for_ones_that_do_not() -> None:
     vec = Vec(np.arange(80, dtype=np.uint32), LAYOUT.root)
     near_top = shifted(vec, 0x7FFFFFFF - 40)

@@ -55,7 +55,7 @@ def fast_path_of(instruction: Instruction) -> Callable[..., Value | None] | None
             return lambda a: affine.widen(a, from_bits, to_bits, from_signed)
         if to_bits < from_bits:
             return lambda a: affine.narrow(a, to_bits) if to_bits >= 32 else None
-        return lambda a: a
+        return lambda a: affine.same_bits(a, to_bits)
     if opcode == "setp" and len(modifiers) == 2:
         relation = modifiers[0]
         if relation in ("lo", "ls", "hi", "hs"):

@@ -29,6 +29,11 @@ KERNELS: dict[str, tuple[str, list[Any]]] = {
             out[i] = n; }}""",
         [Bytes(4 * N), BITS],
     ),
+    "a part of a number that all threads load": (
+        f"""__global__ void k(unsigned long long* out, const int* in) {{ {WHERE} short v = (short)in[0]; unsigned w = v;
+            out[i] = (unsigned long long)(long long)v * 3 + w; }}""",
+        [Bytes(8 * N), BITS.view(np.int32) | 1 << 30],
+    ),
     "nested loops with continue, break and switch": (
         f"""__global__ void k(float* out, const float* in) {{ {WHERE} float s = 0;
             for (int a = 0; a < i % 7; a++) {{ if (a == 3) continue;
