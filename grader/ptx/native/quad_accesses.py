@@ -8,7 +8,7 @@ as in `thread_bodies.py`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from grader.ptx.dataflow import destinations
 from grader.ptx.frontend.nodes import Instruction, Register
@@ -16,15 +16,15 @@ from grader.ptx.native.layout import KEPT_BYTES, TYPES, Transfer, Way, converted
 from grader.ptx.native.pieces import Piece
 from grader.ptx.native.quad_bodies import Quad
 from grader.ptx.native.strides import LANES
-from grader.ptx.native.thread_bodies import FARTHEST, QUICK_BYTES, flags_of
+from grader.ptx.native.thread_bodies import FARTHEST, QUICK_BYTES, AccessGroup, flags_of
 from grader.ptx.native.vector_arithmetic import high_words, low_words
 
 _LAST = LANES - 1
 _ONES = "(v128.const i64x2 0x0101010101010101 0x0101010101010101)"
 
 
-@dataclass
-class _Together:
+@dataclass(kw_only=True)
+class _Together(AccessGroup):
     """Loads, or stores, of one node from one register on: of one width and space, for all four threads.
 
     step: bytes from one thread's place to the next one's, None where that is not known.
@@ -32,14 +32,6 @@ class _Together:
 
     width: int
     step: int | None
-    members: list[Transfer] = field(default_factory=list)
-    number: int = 0
-    quick: int = 0
-
-    @property
-    def lowest(self) -> int:
-        """The lowest offset of a member from the register."""
-        return min(member.address.offset for member in self.members)
 
     @property
     def reach(self) -> int:
@@ -70,7 +62,7 @@ class QuadBody(Quad):
                 if self._is_quick(transfer) and isinstance(base, Register):
                     at = (base.index, versions.get(base.index, 0))
                     key = (transfer.space, transfer.spec.op, width, at, offset % width, offset // FARTHEST)
-                    group = groups.setdefault(key, _Together(width, self.strides[base.index].step))
+                    group = groups.setdefault(key, _Together(width=width, step=self.strides[base.index].step))
                     group.members.append(transfer)
                     self._of[id(instruction)] = group
             for register in destinations(instruction):

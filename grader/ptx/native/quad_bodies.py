@@ -7,11 +7,10 @@ computed thread by thread, as in `thread_bodies.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from grader.ptx.dataflow import destinations, sources
 from grader.ptx.frontend.nodes import Immediate, Instruction, Negated, Operand, Register, Special, Vector
-from grader.ptx.isa.instructions import facts
 from grader.ptx.native.arithmetic import canonical_vector, with_any_nan
 from grader.ptx.native.layout import Unfit, local_type
 from grader.ptx.native.pieces import Kernel
@@ -167,18 +166,7 @@ class Quad(Body):
         )
         return first, second
 
-    def _group(self, instructions: Sequence[Instruction]) -> None:
-        raise NotImplementedError
-
     # -- instructions ------------------------------------------------------------------
-
-    def lines(self, instructions: Sequence[Instruction]) -> list[str]:
-        self._lines = []
-        self._group(instructions)
-        for instruction in instructions:
-            if not facts(instruction.opcode).hint:
-                self._write_instruction(instruction)
-        return self._lines
 
     def _write_instruction(self, instruction: Instruction) -> None:
         if instruction.opcode in ("ld", "ldu", "st"):
@@ -203,17 +191,7 @@ class Quad(Body):
 
     def _alone(self, instruction: Instruction, lane: int = 0) -> None:
         start = len(self._lines)
-        opcode = instruction.opcode
-        if opcode == "mov":
-            self._move(instruction)
-        elif opcode == "cvta":
-            self._convert_address(instruction)
-        elif opcode in ("atom", "red"):
-            self._update(instruction)
-        elif opcode == "cp":
-            self._copy(instruction)
-        else:
-            self._compute(instruction)
+        super()._write_instruction(instruction)
         self.move_to_lane(start, lane)
 
     def move_to_lane(self, start: int, lane: int) -> None:

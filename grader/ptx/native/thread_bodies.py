@@ -2,7 +2,7 @@
 
 Every access is looked up: whether it is in bounds, and whether what it loads was written.  What an access found last is
 kept, so that the next one at its place has little to do; and accesses of a basic block from one register on, as those
-of a loop that the compiler has unrolled, are looked up together (`_Group`).
+of a loop that the compiler has unrolled, are looked up together (`AccessGroup`).
 """
 
 from __future__ import annotations
@@ -46,29 +46,35 @@ class Body(Piece):
         self._loose = loose
         self._is_arithmetic = False
         self.groups = 0
-        self._group_of: dict[int, _Group] = {}
+        self._group_of: dict[int, AccessGroup] = {}
         self._kept = 0
 
     def lines(self, instructions: Sequence[Instruction]) -> list[str]:
         self._lines = []
-        self._group_of = _groups_of(instructions, self.code.program.space_of)
+        self._group(instructions)
         for instruction in instructions:
-            opcode = instruction.opcode
-            if facts(opcode).hint:
-                continue
-            if opcode in ("ld", "ldu", "st"):
-                self._transfer(instruction)
-            elif opcode == "mov":
-                self._move(instruction)
-            elif opcode == "cvta":
-                self._convert_address(instruction)
-            elif opcode in ("atom", "red"):
-                self._update(instruction)
-            elif opcode == "cp":
-                self._copy(instruction)
-            else:
-                self._compute(instruction)
+            if not facts(instruction.opcode).hint:
+                self._write_instruction(instruction)
         return self._lines
+
+    def _group(self, instructions: Sequence[Instruction]) -> None:
+        """Find the accesses among them that are looked up together."""
+        self._group_of = _groups_of(instructions, self.code.program.space_of)
+
+    def _write_instruction(self, instruction: Instruction) -> None:
+        opcode = instruction.opcode
+        if opcode in ("ld", "ldu", "st"):
+            self._transfer(instruction)
+        elif opcode == "mov":
+            self._move(instruction)
+        elif opcode == "cvta":
+            self._convert_address(instruction)
+        elif opcode in ("atom", "red"):
+            self._update(instruction)
+        elif opcode == "cp":
+            self._copy(instruction)
+        else:
+            self._compute(instruction)
 
     def _compute(self, instruction: Instruction) -> None:
         self._is_arithmetic = is_arithmetic(instruction)
@@ -192,7 +198,7 @@ class Body(Piece):
             )
         lines.append(")")
 
-    def _begin_group(self, group: _Group) -> None:
+    def _begin_group(self, group: AccessGroup) -> None:
         """Find out whether all accesses of a group are in bounds and go to what is written: `$place` is 0 if not."""
         self.groups += 1
         group.number = number = self.groups
@@ -283,7 +289,7 @@ def flags_of(width: int) -> list[tuple[str, str, int, str]]:
 
 
 @dataclass
-class _Group:
+class AccessGroup:
     """Loads, or stores, of a node from one register on, which are looked up together: of one width and space."""
 
     members: list[Transfer] = field(default_factory=list)
@@ -306,11 +312,11 @@ FARTHEST = 1 << 16
 """Bytes between members of a group."""
 
 
-def _groups_of(instructions: Sequence[Instruction], space_of: Callable[[str], str]) -> dict[int, _Group]:
+def _groups_of(instructions: Sequence[Instruction], space_of: Callable[[str], str]) -> dict[int, AccessGroup]:
     """The group of each load and store that has one, by the instruction's identity."""
-    groups: dict[tuple[object, ...], _Group] = {}
+    groups: dict[tuple[object, ...], AccessGroup] = {}
     versions: dict[int, int] = {}
-    found: dict[int, _Group] = {}
+    found: dict[int, AccessGroup] = {}
     for instruction in instructions:
         if instruction.opcode in ("ld", "ldu", "st") and instruction.guard is None:
             transfer = transfer_of(instruction, space_of)
@@ -319,7 +325,7 @@ def _groups_of(instructions: Sequence[Instruction], space_of: Callable[[str], st
                 at = (base.index, versions.get(base.index, 0))
                 offset = transfer.address.offset
                 key = (transfer.space, transfer.spec.op, width, at, offset % width, offset // FARTHEST)
-                group = found[id(instruction)] = groups.setdefault(key, _Group())
+                group = found[id(instruction)] = groups.setdefault(key, AccessGroup())
                 group.members.append(transfer)
         for register in destinations(instruction):
             versions[register.index] = versions.get(register.index, 0) + 1
