@@ -67,9 +67,9 @@ def catalogue(architecture: str = "sm_90") -> Catalogue:
             keep(name, *(store.get_text({file.name: file.read_text("utf-8")}, []) for store in stores))
             launches += launches_of()
         for lab in map(labs.find, LABS):
-            for measured, built in [*_references(lab, stores), *_specimens(lab, stores)]:
-                keep(measured.program, *built)
-                launches.append(measured)
+            for launch, built in [*_references(lab, stores), *_specimens(lab, stores)]:
+                keep(launch.program, *built)
+                launches.append(launch)
     launches = list({launch.id: launch for launch in launches}.values())
     return Catalogue(launches, ptx, cubins)
 
@@ -113,7 +113,7 @@ def _references(lab: Lab, stores: tuple[ProgramStore, ProgramStore]) -> Iterator
         for sizes in wanted:
             request = reference_request(lab, newest, sizes)
             yield (
-                _measured(lab, f"{lab.id}/{variant.name}", f"reference/{lab.id}/{variant.name}", request, _name(sizes)),
+                measured(lab, f"{lab.id}/{variant.name}", f"reference/{lab.id}/{variant.name}", request, _name(sizes)),
                 (oldest.built, newest.built),
             )
             for block in _other_blocks(lab, variant.name, request.block):
@@ -184,12 +184,13 @@ def _specimen(
         return None
     program = f"{lab.id}/{name}/{'_'.join(str(v) for v in kernel.interpretation.constants) and _name(sizes)}"
     return (
-        _measured(lab, f"{lab.id}/{name}/{variant}", program, request, _name(sizes), f"{lab.id}/{variant}"),
+        measured(lab, f"{lab.id}/{name}/{variant}", program, request, _name(sizes), f"{lab.id}/{variant}"),
         (oldest, newest),
     )
 
 
-def _measured(lab: Lab, name: str, program: str, request, sizes: str, family: str = "") -> Measured:  # type: ignore[no-untyped-def]
+def measured(lab: Lab, name: str, program: str, request, sizes: str, family: str = "") -> Measured:  # type: ignore[no-untyped-def]
+    """A launch of a lab's kernel, its arrays filled by whether they are read."""
     return Measured(
         f"{name}/{sizes}",
         family or name,
@@ -209,7 +210,8 @@ def _arguments(arguments) -> tuple[Data | Number, ...]:  # type: ignore[no-untyp
         if hasattr(argument, "shape"):
             elements = prod(argument.shape) + argument.start
             wide = np.dtype(argument.dtype).itemsize == 8
-            fill = "zero" if argument.is_output else "unit64" if wide else "unit"
+            is_set = not argument.is_output and np.dtype(argument.dtype).kind == "f"
+            fill = "zero" if not is_set else "unit64" if wide else "unit"
             made.append(Data(elements * (2 if wide and fill == "zero" else 1), fill))
         else:
             made.append(Number(argument.value, argument.dtype))
@@ -219,13 +221,18 @@ def _arguments(arguments) -> tuple[Data | Number, ...]:  # type: ignore[no-untyp
 def write(folder: Path) -> None:
     """Everything that timing the launches takes, as files."""
     made = catalogue()
+    write_launches(folder, made.launches, made.cubins)
+
+
+def write_launches(folder: Path, launches: Sequence[Measured], cubins: Mapping[str, bytes]) -> None:
+    """Launches, and the programs that they are of, as `time_launches.py` reads them."""
     folder.mkdir(parents=True, exist_ok=True)
     files = {}
-    for number, (name, cubin) in enumerate(made.cubins.items()):
+    for number, (name, cubin) in enumerate(cubins.items()):
         files[name] = f"{number}.cubin"
         (folder / files[name]).write_bytes(cubin)
     rows = []
-    for launch in made.launches:
+    for launch in launches:
         row = asdict(launch)
         row["arguments"] = [
             {
