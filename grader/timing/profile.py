@@ -17,8 +17,16 @@ from math import ceil, prod
 import numpy as np
 
 from grader.timing.instructions import PIPES, Processor, Schedule
-from grader.timing.path import busiest, path_of, shared_waits
-from grader.timing.trace import LINE_SECTORS, SECTOR_BYTES, BlockTrace, Executed, Request
+from grader.timing.trace import (
+    LINE_SECTORS,
+    SECTOR_BYTES,
+    BlockTrace,
+    Executed,
+    Request,
+    busiest,
+    path_of,
+    shared_waits,
+)
 
 MOSTLY = 0.75
 """Of the sectors that are written, in bytes: with fewer most are written in part."""
