@@ -21,7 +21,7 @@ LOG_NAME = "grade-error.log"
 class GraderError(Exception):
     """Base of every error this program raises on purpose.
 
-    message : what is wrong and what is allowed, one line; `str()` of the error says it in the language in use.  A
+    message: what is wrong and what is allowed, one line; `str()` of the error says it in the language in use.  A
       string is what is said alike in every language.
     """
 

@@ -26,10 +26,8 @@ def region_pattern(wrong: Mask, tile: tuple[int, ...]) -> Found | None:
     `Found.of` counts the wrong elements, which all lie in the region; `data["size"]` counts the region's.  None when
     no region fits, or for a single element.
 
-    Parameters
-    ----------
-    wrong : mask of wrong elements, of any number of axes.
-    tile : elements that one block covers along each axis; () when unknown.
+    wrong: mask of wrong elements, of any number of axes.
+    tile: elements that one block covers along each axis; () when unknown.
     """
     count = int(np.count_nonzero(wrong))
     if wrong.all():

@@ -45,12 +45,7 @@ class CompiledReference:
 def compile_references(
     programs: ProgramStore, variants: Iterable[Variant], sizes: Iterable[Sizes]
 ) -> dict[str, CompiledReference]:
-    """By variant, ready for all of these sizes.
-
-    Raises
-    ------
-    FileError : one does not compile.
-    """
+    """By variant, ready for all of these sizes.  Raises FileError: one does not compile."""
     wanted = list(sizes)
     references = {}
     for variant in variants:
@@ -248,14 +243,9 @@ def side_by_side(
 ) -> T | None:
     """What `measure` gives for prepared kernels, tried again without each that fails; None when all of them do.
 
-    Parameters
-    ----------
-    names : kernels of the submission; why one fails is noted in `failures`.
-    kernels : everything that is prepared together where the names given are what is left.
-
-    Raises
-    ------
-    GpuFault : the device failed, or a kernel that is not the submission's.
+    names: kernels of the submission; why one fails is noted in `failures`.
+    kernels: everything that is prepared together where the names given are what is left.
+    Raises GpuFault: the device failed, or a kernel that is not the submission's.
     """
     left = list(names)
     while left:
@@ -352,10 +342,7 @@ def measure_speed(bench: Bench, order: SpeedOrder) -> Measurement:
     """Time everything in an order, smallest size first.
 
     A kernel that fails or gives a wrong result takes no further part; what happened to it stands in the measurement.
-
-    Raises
-    ------
-    GpuFault : the device itself is not usable.
+    Raises GpuFault: the device itself is not usable.
     """
     rule = order.lab.timing
     assert rule is not None

@@ -64,10 +64,8 @@ class Calibration:
 def calibrate(lab: Lab) -> list[Calibration]:
     """Measure the reference kernels of every speed check against each other, at the largest size that is timed.
 
-    Raises
-    ------
-    UsageError : no GPU, nothing to be timed, or a kernel that is launch-bound at every size.
-    FileError : a reference kernel does not compile.
+    Raises UsageError: no GPU, nothing to be timed, or a kernel that is launch-bound at every size.  Raises FileError: a
+    reference kernel does not compile.
     """
     if not has_driver():
         raise UsageError(msg("calibrate.no_gpu"))
@@ -183,12 +181,7 @@ NEAREST = {"sm_87": "sm_86"}
 
 
 def measure_device() -> Processor:
-    """The GPU at hand.
-
-    Raises
-    ------
-    UsageError : there is none, or none that is described by anything.
-    """
+    """The GPU at hand.  Raises UsageError: there is none, or none that is described by anything."""
     if not has_driver():
         raise UsageError(msg("calibrate.no_gpu"))
     with Gpu() as gpu:

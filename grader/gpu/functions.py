@@ -68,12 +68,9 @@ class FunctionGpu:
     ) -> dict[str, Evidence]:
         """The evidence of all variants with results and times from the GPU added.
 
-        references : of a variant.  digest : all of the submission's text, by name.
-
-        Raises
-        ------
-        UsageError : there is no GPU that can be used, and one was asked for.
-        FileError : the oracle cannot say what has to come out.
+        references: of a variant.  digest: all of the submission's text, by name.
+        Raises UsageError: there is no GPU that can be used, and one was asked for.  Raises FileError: the oracle cannot
+        say what has to come out.
         """
         first = next(iter(by_variant.values()))
         if not first.runs or any(not run.is_right for run in first.runs):
@@ -209,10 +206,7 @@ class FunctionGpu:
 def series_at(runs: FunctionRuns, programs: Mapping[str, CompiledProgram], sizes: Sizes) -> sampling.Samples | Run:
     """Times of programs at one size, in turns: the first is the student's, the others are the lab's; the student's run
     where that is wrong.
-
-    Raises
-    ------
-    Untimed : there are no times, or none that are the device's.
+    Raises Untimed: there are no times, or none that are the device's.
     """
     bench = _Bench(runs, programs, runs.timed(sizes))
     began = time.monotonic()

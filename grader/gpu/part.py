@@ -85,9 +85,7 @@ class Gpu:
     def prepare(self, lab: Lab, submission: Submission, evidence_of: Mapping[str, Evidence]) -> None:
         """Compute what `measure` compares with; the device need not be open yet.
 
-        Raises
-        ------
-        FileError : the lab's oracle cannot say what has to come out.
+        Raises FileError: the lab's oracle cannot say what has to come out.
         """
         self._oracle = Oracle(lab)
         compute_cases(lab, self._oracle, _kernels(lab, submission, evidence_of), evidence_of)
@@ -116,9 +114,7 @@ class Gpu:
     def session(self) -> GpuSession:
         """The session on the device, with the grader's own kernels compiled.
 
-        Raises
-        ------
-        InternalError : there is no device, or the grader's kernels do not compile for it.
+        Raises InternalError: there is no device, or the grader's kernels do not compile for it.
         """
         if self._session is None:
             ready = self._process.ready()

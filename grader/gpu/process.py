@@ -218,9 +218,7 @@ class GpuProcess:
     def ask(self, request: Message, limit_s: float, descriptors: Sequence[int] = ()) -> Any:
         """The reply to a request, `Failed` included; after a sticky failure the process is gone.
 
-        Raises
-        ------
-        ProcessLost : it did not answer within `limit_s` seconds and was killed, or it died.
+        Raises ProcessLost: it did not answer within `limit_s` seconds and was killed, or it died.
         """
         try:
             self._channel.send(request, descriptors)

@@ -35,9 +35,7 @@ class ToolFailed(Exception):
 def run(command: Sequence[str], folder: Path) -> tuple[int, str]:
     """Run a tool on the launches in `folder`; its exit status and the end of what it printed.
 
-    Raises
-    ------
-    ToolFailed : it is not installed, or took longer than `LIMIT_S`.
+    Raises ToolFailed: it is not installed, or took longer than `LIMIT_S`.
     """
     path = shutil.which(command[0])
     if path is None:
@@ -99,9 +97,7 @@ def measure(
 ) -> list[dict[str, float]]:
     """Metrics of each launch in order; times in ns.  Caches are flushed before each, clocks left as they are.
 
-    Raises
-    ------
-    ToolFailed : Nsight Compute is not there, or may not read the counters.
+    Raises ToolFailed: Nsight Compute is not there, or may not read the counters.
     """
     write(folder, modules, launches)
     names = "|".join(re.escape(entry) for entry in dict.fromkeys(request.entry for _module, request in launches))
@@ -195,9 +191,7 @@ _NEXT_LINES = 12
 def check(folder: Path, modules: Mapping[str, bytes], launches: Sequence[tuple[str, LaunchRequest]]) -> list[Witness]:
     """What it finds in some launches, each kind of finding once a line.
 
-    Raises
-    ------
-    ToolFailed : it is not there, or fails for reasons of its own.
+    Raises ToolFailed: it is not there, or fails for reasons of its own.
     """
     write(folder, modules, launches)
     witnessed: list[Witness] = []

@@ -184,9 +184,7 @@ def compute_cases(
 ) -> None:
     """Have an oracle compute what `GpuRunner` compares with, while the device is being opened.
 
-    Raises
-    ------
-    FileError : the oracle cannot say what has to come out.
+    Raises FileError: the oracle cannot say what has to come out.
     """
     for evidence in evidence_of.values():
         kernel = _runnable(kernels, evidence)
@@ -216,10 +214,7 @@ def results(session: GpuSession, runner: GpuRunner, evidence_of: Mapping[str, Ev
 
     Whoever wants to time waits for all who are at this, and they for each other's timing: nobody returns to the queue
     between two launches, but where a kernel broke the process, which takes longer to replace than most take in all.
-
-    Raises
-    ------
-    Busy : the GPU was timed on all the time.
+    Raises Busy: the GPU was timed on all the time.
     """
     graded: dict[str, Evidence] = {}
 

@@ -27,12 +27,7 @@ FILE = Path(__file__).parent / "device" / "helpers.cu"
 
 
 def compile_helpers(compiler: Compiler, architecture: str) -> bytes:
-    """Their machine code.
-
-    Raises
-    ------
-    InternalError : they do not compile for this device.
-    """
+    """Their machine code.  Raises InternalError: they do not compile for this device."""
     result = compiler.compile({FILE.name: FILE.read_text("utf-8")}, list(messages.HELPERS), architecture)
     if not result.ok:
         raise InternalError(f"{FILE.name}: {result.reason} {result.log}")
@@ -162,12 +157,7 @@ class GpuSession:
                 self._ask(messages.Release(), RUN_LIMIT_S, messages.Released)
 
     def warm_up(self, busy_ms: float) -> messages.WarmedUp:
-        """Bring the clocks up; what the device can do.
-
-        Raises
-        ------
-        GpuFault : the device is not usable.
-        """
+        """Bring the clocks up; what the device can do.  Raises GpuFault: the device is not usable."""
         self._load_or_raise(messages.HELPERS_MODULE)
         return self._ask(messages.WarmUp(busy_ms), WARM_UP_LIMIT_S, messages.WarmedUp)
 
@@ -182,14 +172,9 @@ class GpuSession:
     ) -> messages.Prepared:
         """Get ready to time `kernels` side by side.
 
-        Parameters
-        ----------
-        pools : values to fill the inputs with, by "name:dtype"; a power of two of them each.
-        l2 : "cold" or "warm".
-
-        Raises
-        ------
-        GpuFault : a kernel's launch was refused, or it failed.
+        pools: values to fill the inputs with, by "name:dtype"; a power of two of them each.
+        l2: "cold" or "warm".
+        Raises GpuFault: a kernel's launch was refused, or it failed.
         """
         for kernel in kernels:
             self._load_or_raise(kernel.module, kernel.name)
@@ -207,21 +192,14 @@ class GpuSession:
     def round(self, names: Sequence[str], key: int) -> messages.RoundDone:
         """Time each of `names`, prepared before, once and in this order, on data made from `key`.
 
-        Raises
-        ------
-        GpuFault : a kernel failed.
+        Raises GpuFault: a kernel failed.
         """
         return self._ask(messages.Round(list(names), key), ROUND_LIMIT_S, messages.RoundDone)
 
     def host_copies(
         self, module: str, request: LaunchRequest, modes: Sequence[str], repeats: int
     ) -> messages.HostCopiesDone:
-        """Time a launch with its copies, for each kind of host memory.
-
-        Raises
-        ------
-        GpuFault : the kernel failed.
-        """
+        """Time a launch with its copies, for each kind of host memory.  Raises GpuFault: the kernel failed."""
         self._load_or_raise(module)
         self._buffer.clear()
         order = messages.HostCopies(launch_message(module, request, self._buffer.place(request)), list(modes), repeats)

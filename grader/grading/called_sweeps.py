@@ -62,8 +62,8 @@ def sweep_called(
 ) -> list[SweepRecord]:
     """All of the lab's sweeps: timed where the submission was timed, else counted.
 
-    called : how the student's is run; None where it was not.
-    digest : all of the submission's text, by name.
+    called: how the student's is run; None where it was not.
+    digest: all of the submission's text, by name.
 
     Raises FileError: the oracle cannot say what has to come out, or the lab's own files are wrong.
     Raises InternalError: no program can be run here.

@@ -449,7 +449,7 @@ def with_best(
 ) -> tuple[Submission, dict[str, Evidence]]:
     """The submission with the best kernel of each variant, and its evidence.
 
-    grade : all evidence on a submission; it is asked of one that has a single kernel.
+    grade: all evidence on a submission; it is asked of one that has a single kernel.
     """
     bindings = dict(submission.bindings)
     best = dict(by_variant)

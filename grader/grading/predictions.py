@@ -322,7 +322,7 @@ def several_predicted(
 def predict_launches(launches: Sequence[FollowedLaunch], processes: int) -> list[Prediction | None]:
     """The predictions of `launches`, in order; None where one could not be followed to its end.
 
-    processes : at most so many, where it takes longer than to start them.
+    processes: at most so many, where it takes longer than to start them.
     """
     began = time.thread_time()
     is_forked = is_running(FOLLOWER)

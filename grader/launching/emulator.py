@@ -148,7 +148,7 @@ INSTRUCTIONS_PER_TRACE = 20_000_000
 class Emulator:
     """Runs programs in PTX, each parsed once.
 
-    remembered : launches that need not be made again; None: every one is made.
+    remembered: launches that need not be made again; None: every one is made.
     """
 
     def __init__(self, remembered: RememberedLaunches | None = None) -> None:

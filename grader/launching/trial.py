@@ -80,10 +80,7 @@ class Trials:
         """One launch at one size, compared with the oracle's output.
 
         observe, trace: count its work, keep the history of its memory, where the backend can.
-
-        Raises
-        ------
-        FileError : the oracle cannot say what has to come out.
+        Raises FileError: the oracle cannot say what has to come out.
         """
         refused = self._refused(kernel, sizes)
         if refused is not None:
@@ -96,9 +93,7 @@ class Trials:
     def prepare(self, kernel: BoundKernel, sizes: Sizes) -> None:
         """Compile and compute what `run` needs at some sizes, for whoever runs them against a clock or holding a lock.
 
-        Raises
-        ------
-        FileError : the oracle cannot say what has to come out.
+        Raises FileError: the oracle cannot say what has to come out.
         """
         if self._refused(kernel, sizes) is None and kernel.load(self.programs, sizes).entry is not None:
             self._case(kernel, sizes)
@@ -221,7 +216,7 @@ MOST_SITES = 2
 def with_warp_steps(result: Result, trials: Trials, kernels: Mapping[str, BoundKernel]) -> Result:
     """`result` with the steps of a warp at each access that cost points.
 
-    kernels : of the variants, read as they were graded.
+    kernels: of the variants, read as they were graded.
     """
     variants = dict(result.variants)
     for name, kernel in kernels.items():

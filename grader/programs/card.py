@@ -66,9 +66,7 @@ class OpenCard:
 def open_card() -> OpenCard:
     """Open the first GPU that CUDA_VISIBLE_DEVICES shows, with all that the driver loads later: compilers, printing.
 
-    Raises
-    ------
-    DriverError, ImportError, RuntimeError : there is none that can be used.
+    Raises DriverError, ImportError, RuntimeError: there is none that can be used.
     """
     printed = os.memfd_create("printed", os.MFD_CLOEXEC)
     os.dup2(printed, 1)

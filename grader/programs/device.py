@@ -229,11 +229,7 @@ class Device:
         """Load what a compiler has made of a unit, beside what another has: there kernels are looked for first.
 
         Variables are there once: where both have one, all kernels are those of the later compiler.
-
-        Raises
-        ------
-        PtxError : the emulator cannot read it.
-        Unsupported : it asks for what the device cannot do.
+        Raises PtxError: the emulator cannot read it.  Raises Unsupported: it asks for what the device cannot do.
         """
         module = _parsed(ptx)
         modules = self._modules.setdefault(unit, {})

@@ -94,10 +94,7 @@ def linked_ptx(texts: Sequence[str]) -> str:
     What is `.extern` in one file and defined in another is one and the same afterwards.  `.weak` definitions, and what
     is only declared, stand there once.  A name that is one file's own and another's, too, has the file's number
     behind it, see `own_name`.  What no file defines stays `.extern`.
-
-    Raises
-    ------
-    DefinedTwice : two files define what both have for all.
+    Raises DefinedTwice: two files define what both have for all.
     """
     header = "".join(_HEADER.findall(texts[0]))
     files = [_statements(_numbered(text, number)) for number, text in enumerate(texts)]

@@ -166,7 +166,7 @@ def run_calls(
 ) -> list[Observation]:
     """Run a program compiled once: for what is wanted `first`, and for what `then` asks.
 
-    compiled : the program, to be used and left open; None: it is compiled for this alone.
+    compiled: the program, to be used and left open; None: it is compiled for this alone.
 
     Raises InternalError: the toolchain is not installed, or a process of ours failed.
     """

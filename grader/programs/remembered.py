@@ -185,9 +185,9 @@ MAX_KEPT = 2000
 class Stored:
     """A folder of runs.
 
-    programs : parts of runs that are remembered in memory; None: every run is made whole.
-    recalls : whether what lies there is looked at.
-    recalled : whether any run was taken from there.
+    programs: parts of runs that are remembered in memory; None: every run is made whole.
+    recalls: whether what lies there is looked at.
+    recalled: whether any run was taken from there.
     """
 
     def __init__(self, folder: Path, programs: RememberedPrograms | None = None, recalls: bool = True) -> None:

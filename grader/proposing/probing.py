@@ -83,12 +83,7 @@ class Probe:
         )
 
     def run(self) -> ProbedFunction:
-        """What the calls tell.
-
-        Raises
-        ------
-        InternalError : no program can be run here.
-        """
+        """What the calls tell.  Raises InternalError: no program can be run here."""
         whole = [a for a in self.arguments if not a.pointers and np.dtype(DTYPES[a.type]).kind in "iu"]
         names = [a.name for a in whole if is_size_name(a.name)] or [a.name for a in whole[:1]]
         best = self.probed

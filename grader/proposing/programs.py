@@ -99,9 +99,8 @@ class ProgramProbe:
     def run(self) -> tuple[CandidateFunction, ProbedFunction, ProgramPlan]:
         """What the runs tell: the program as a function of its arrays and numbers, and how it is started.
 
-        Raises
-        ------
-        FileError : it launched no kernel however it was started.  InternalError : no program can be run here.
+        Raises FileError: it launched no kernel however it was started.  Raises InternalError: no program can be run
+        here.
         """
         steps = self._steps()
 

@@ -37,11 +37,8 @@ def propose(name: str, path: Path, into: Path, interface: str | None, say: Say, 
 
     interface: "kernel", "function" or "program", None for what the solution has.  say: told of what was found out, as
     it comes.  run: of a program, what stands behind its name where it is started.
-
-    Raises
-    ------
-    UsageError : the name is none for a lab, or taken; the file is no text, or cannot be written.
-    FileError : nothing can be proposed from it, with what to change.
+    Raises UsageError: the name is none for a lab, or taken; the file is no text, or cannot be written.  Raises
+    FileError: nothing can be proposed from it, with what to change.
     """
     folder = labs.free_folder(name, into)
     solution = read(path.absolute())
@@ -132,12 +129,7 @@ def _constants(solution: Solution) -> set[int]:
 
 
 def _check(solution: Solution, candidate: CandidateFunction, probed: ProbedFunction) -> None:
-    """Refuse what no call came to its end of, or which has no size.
-
-    Raises
-    ------
-    FileError : with what to change.
-    """
+    """Refuse what no call came to its end of, or which has no size.  Raises FileError: with what to change."""
     place = (solution.source.path, candidate.launched.launch.line if candidate.launched is not None else None)
     if not probed.sizes:
         names = ", ".join(a.name for a in candidate.signature.arguments if a.pointers)

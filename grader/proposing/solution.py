@@ -104,9 +104,7 @@ class Solution:
 def read(path: Path) -> Solution:
     """What can be told of the file's text alone.
 
-    Raises
-    ------
-    UsageError : it is no text.  FileError : there is no kernel in it.
+    Raises UsageError: it is no text.  Raises FileError: there is no kernel in it.
     """
     return of_source(decode(path))
 
@@ -185,10 +183,7 @@ def _called(parsed: ParsedFile, own: Sequence[CandidateFunction], main: Function
 def of_launches(solution: Solution, observed: ObservedRuns) -> list[CandidateFunction]:
     """Functions made of the launches that `main` was seen to make: one a kernel; of the kernels that hand an array on
     to each other, one of all.
-
-    Raises
-    ------
-    FileError : no launch was seen, with what the run ended at.
+    Raises FileError: no launch was seen, with what the run ended at.
     """
     runs = [run for run in observed.runs if run.launches]
     if not runs:

@@ -310,7 +310,7 @@ def resident_blocks(padded: int, shared_bytes: int) -> int:
 
     Registers are not counted: PTX has as many as it likes.
 
-    padded : threads of a block, in whole warps; shared_bytes : its shared memory.
+    padded: threads of a block, in whole warps; shared_bytes: its shared memory.
     """
     by_shared = MULTIPROCESSOR_SHARED_BYTES // (shared_bytes + BLOCK_SHARED_BYTES)
     return MULTIPROCESSORS * min(BLOCKS, WARPS // (padded // 32), by_shared)

@@ -155,10 +155,8 @@ def clues_of(
 ) -> Clues:
     """The clues of a failed check.
 
-    Parameters
-    ----------
-    hazards : of the run that shows the fault.  lines : others that the check speaks of.
-    names : what the lab's arrays are called in the kernel, by role.
+    hazards: of the run that shows the fault.  lines: others that the check speaks of.
+    names: what the lab's arrays are called in the kernel, by role.
     """
     ordered = sorted(hazards, key=lambda h: (_ORDER.index(h.kind) if h.kind in _ORDER else len(_ORDER), h.line))
     weights: dict[int, float] = dict.fromkeys(lines, 1.0)

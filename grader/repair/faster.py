@@ -154,11 +154,9 @@ def faster(
 ) -> dict[str, FasterChange]:
     """At most one change for each variant whose kernel is right, by variant.
 
-    Parameters
-    ----------
-    evidence_by_variant : evidence of the emulator by variant.  checks : the verdicts on all of them.
-    prediction : how long the kernels take as they are, and what foretells a changed one's time.
-    rerun : runs a changed program; None: what its text says of its launches is taken as it is.
+    evidence_by_variant: evidence of the emulator by variant.  checks: the verdicts on all of them.
+    prediction: how long the kernels take as they are, and what foretells a changed one's time.
+    rerun: runs a changed program; None: what its text says of its launches is taken as it is.
     """
     if original.submission.is_long:
         return {}

@@ -116,9 +116,7 @@ def host_repairs(
 ) -> list[VerifiedRepair]:
     """What mends faults of the host code, at most one change a variant; the first that mends the most.
 
-    Parameters
-    ----------
-    kernels : by variant.  evidence_by_variant : evidence by variant.  checks : the verdicts on all of them.
+    kernels: by variant.  evidence_by_variant: evidence by variant.  checks: the verdicts on all of them.
     """
     subjects = list(_subjects(kernels, evidence_by_variant, checks))
     if rerun is None or not subjects:
@@ -302,13 +300,13 @@ def reference_changes(original: Original, run: SeenRun) -> Iterator[tuple[Parsed
     if not run.said or any(source.notebook for source in sources):
         return
     sources.sort(key=lambda source: run.files.index(source.file))
-    for parsed, change in _ranked(original, run)[:MAX_REFERENCES_RUN]:
+    for parsed, change in _reference_changes_in_order(original, run)[:MAX_REFERENCES_RUN]:
         text = changed(parsed.source.text, change)
         if _is_said_right([replace(s, text=text) if s.path == parsed.source.path else s for s in sources], run):
             yield parsed, change
 
 
-def _ranked(original: Original, run: SeenRun) -> list[tuple[ParsedFile, Change]]:
+def _reference_changes_in_order(original: Original, run: SeenRun) -> list[tuple[ParsedFile, Change]]:
     ranked = []
     for parsed in original.files():
         if parsed.file not in run.files:

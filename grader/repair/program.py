@@ -283,10 +283,7 @@ def is_right(trials: Trials, kernel: BoundKernel, before: Evidence, budget: Budg
     """Whether a kernel is right, with nothing wrong to be seen, at the smaller of the sizes that it is graded by.
 
     before: what is known of it as it was handed in.
-
-    Raises
-    ------
-    RunsLong : it is to be known `soon`, and is not.
+    Raises RunsLong: it is to be known `soon`, and is not.
     """
     budget.compiled()
     cases = kernel.sizes.planned(trials.lab.cases["emulator"], kernel.binding.takes_sizes)

@@ -70,10 +70,8 @@ def search(
     they all call; after that each kernel by itself, with an equal part of what is left of the work.
     Of a kernel with a wrong result and a race, which no one change mends both, one that mends the race is looked for.
 
-    Parameters
-    ----------
-    evidence_by_variant : evidence of the emulator by variant.  checks : the verdicts on all of them.
-    rerun : runs a changed program; None: what its text says of its launches is taken as it is.
+    evidence_by_variant: evidence of the emulator by variant.  checks: the verdicts on all of them.
+    rerun: runs a changed program; None: what its text says of its launches is taken as it is.
     """
     own = {name: [c for c in checks if c.variant == name] for name in evidence_by_variant}
     kernels = bound_kernels(trials.lab, original.submission)

@@ -87,9 +87,7 @@ class Operators:
 def pdf_operators(svg: bytes) -> Operators:
     """The operators that draw an SVG of matplotlib's.
 
-    Raises
-    ------
-    NotVectors : it holds pixels, transparency, or an element that matplotlib did not write so far.
+    Raises NotVectors: it holds pixels, transparency, or an element that matplotlib did not write so far.
     """
     from xml.etree import ElementTree
 
@@ -289,9 +287,7 @@ class PdfUnavailable(GraderError):
 def load() -> None:
     """Import WeasyPrint and the libraries that it needs.
 
-    Raises
-    ------
-    PdfUnavailable : Pango, or a library that comes with it, is missing.
+    Raises PdfUnavailable: Pango, or a library that comes with it, is missing.
     """
     logging.getLogger("weasyprint").setLevel(logging.ERROR)
     logging.getLogger("fontTools").setLevel(logging.ERROR)
@@ -325,9 +321,7 @@ def _named_exactly() -> Iterator[None]:
 def load_styles(name: str) -> None:
     """Read a stylesheet in `templates`, which takes as long as laying out a page.
 
-    Raises
-    ------
-    PdfUnavailable : see `load`.
+    Raises PdfUnavailable: see `load`.
     """
     load()
     _styles(name)
@@ -368,10 +362,7 @@ def laid_out(html: str, styles: str = "", figures: Mapping[str, Operators] = NO_
     """A page laid out on sheets of paper; nothing but `data:` is ever fetched.
 
     styles: name of the stylesheet in `templates`, for a page that holds none itself.  figures: images by address.
-
-    Raises
-    ------
-    PdfUnavailable : Pango, or a library that comes with it, is missing.
+    Raises PdfUnavailable: Pango, or a library that comes with it, is missing.
     """
     load()
     from weasyprint import HTML

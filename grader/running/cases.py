@@ -224,7 +224,7 @@ def _key(secret: str, lab: str) -> bytes:
 def with_drawn_cases(trials: Trials, evidence: Evidence, kernel: BoundKernel, explained: bool) -> Evidence:
     """`evidence` with the drawn cases, of a kernel that is right at the lab's own exact sizes.
 
-    trials : of a lab whose seed is the drawn one.  kernel : read as it was graded.  explained: as in `run_variant`.
+    trials: of a lab whose seed is the drawn one.  kernel: read as it was graded.  explained: as in `run_variant`.
     """
     exact = evidence.runs_of("correct", "observe")
     if not exact or any(run.outcome.status != "ok" for run in evidence.runs):

@@ -46,7 +46,7 @@ T = TypeVar("T")
 def explain(trials: Trials, kernel: BoundKernel, runs: Iterable[Run]) -> dict[str, Diagnosis]:
     """Return why outputs are wrong: under "correct" at sizes that fit the tile, else under "ragged" at others.
 
-    trials : on a backend that can trace, whatever the runs were made on.
+    trials: on a backend that can trace, whatever the runs were made on.
     """
 
     def attempt(sizes: Sizes) -> Diagnosis | None:

@@ -115,7 +115,7 @@ class FunctionRuns:
     def of(self, program: Program, evidence: Evidence, compiled: CompiledProgram | None = None) -> Evidence:
         """`evidence` with the runs, what was counted at the observed size, and what the host code does wrong.
 
-        compiled : the program, which is left open; None: it is compiled for this alone.
+        compiled: the program, which is left open; None: it is compiled for this alone.
 
         Raises InternalError: no program can be run here.
         Raises FileError: the oracle cannot say what has to come out.
@@ -430,9 +430,7 @@ class Called:
     files: of the submission.  changed: the program with a file's text replaced, by its name.
     graded: the evidence of every variant of such a program.
 
-    Raises (changed, graded)
-    ------
-    UsageError : it cannot be read.  InternalError : no program can be run.
+    changed and graded raise UsageError: it cannot be read.  InternalError: no program can be run.
     """
 
     runs: FunctionRuns

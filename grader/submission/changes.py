@@ -262,11 +262,9 @@ def relaunched(
 ) -> LaunchPlan:
     """How a changed kernel is launched.
 
-    Parameters
-    ----------
-    before, after : the launch that was read from the program as it was, and as it is now.
-    block : the block that is wanted; None: what follows from the program.
-    edges : new values by the old ones of constants: sides of block and tile that did not follow by themselves do so.
+    before, after: the launch that was read from the program as it was, and as it is now.
+    block: the block that is wanted; None: what follows from the program.
+    edges: new values by the old ones of constants: sides of block and tile that did not follow by themselves do so.
     """
 
     def follow(old: int, new: int) -> int:

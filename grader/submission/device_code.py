@@ -453,9 +453,7 @@ class Files:
 def read_files(sources: Sequence[SourceText], folder: Path, read_header: Callable[[Path], SourceText]) -> Files:
     """The files in `sources`, and the headers in the student's `folder` that they include, read with `read_header`.
 
-    Raises
-    ------
-    UsageError : a header is no text, or a file has too many kernels.
+    Raises UsageError: a header is no text, or a file has too many kernels.
     """
     root = sources[0].root if sources else folder
     handed_in = {real(source.path): source for source in sources}

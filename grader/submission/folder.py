@@ -104,12 +104,7 @@ class Settings:
 
 
 def read_file(path: Path) -> YamlFile:
-    """The file at `path`, in any encoding that programs are taken in.
-
-    Raises
-    ------
-    FileError : see `yaml_file.read`.
-    """
+    """The file at `path`, in any encoding that programs are taken in.  Raises FileError: see `yaml_file.read`."""
     return yaml_file.read(path, lambda raw: text_of_bytes(raw)[0])
 
 
@@ -118,10 +113,8 @@ def read_settings(path: Path, lab_id: str, known_labs: Collection[str] = ()) -> 
 
     known_labs: names of all labs that there are, as far as known.
 
-    Raises
-    ------
-    FileError : anything wrong in it, with line, key and what is allowed.  A lab's name that is `lab_id` misspelt too:
-      what stands there would be left out without a word.
+    Raises FileError: anything wrong in it, with line, key and what is allowed.  A lab's name that is `lab_id` misspelt
+      too: what stands there would be left out without a word.
     """
     file = read_file(path)
     if file.data is None:
@@ -272,11 +265,9 @@ def find_sources(
     With a `<lab>.cu` come the files whose functions it calls; with `.cu` files that have no `main`, the program's
     `.cpp` files.
 
-    Raises
-    ------
-    UsageError : no such path, one that cannot be read; no `.cu` file (says what was looked for and what lies there);
-      several where the lab's is not clear; a file outside the student's folder.
-    FileError : `submission.yaml` is wrong: file, line, key and what is allowed.
+    Raises UsageError: no such path, one that cannot be read; no `.cu` file (says what was looked for and what lies
+      there); several where the lab's is not clear; a file outside the student's folder.
+    Raises FileError: `submission.yaml` is wrong: file, line, key and what is allowed.
     """
     kind = kind_at(path)
     if not kind:
@@ -327,9 +318,7 @@ def _folder_of_student(path: Path, kind: str, lab_id: str) -> Path:
 def read_sources(submitted: FoundSubmission) -> list[SourceText]:
     """The texts of a submission's files, a notebook's programs each by itself.
 
-    Raises
-    ------
-    UsageError : see `decode` and `read_notebook`.
+    Raises UsageError: see `decode` and `read_notebook`.
     """
     texts: list[SourceText] = []
     for file in submitted.files:
@@ -345,9 +334,7 @@ def _common_folder(files: Sequence[Path]) -> Path:
 def variant_settings(submitted: FoundSubmission, variants: Collection[str]) -> Mapping[str, VariantSettings]:
     """The student's settings by variant, for the lab's `variants`.
 
-    Raises
-    ------
-    FileError : settings for a variant that the lab does not have.
+    Raises FileError: settings for a variant that the lab does not have.
     """
     if submitted.document is not None:
         check_variants(submitted.document, submitted.lab, submitted.settings, variants)

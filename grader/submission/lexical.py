@@ -38,9 +38,7 @@ _left: ContextVar[list[int] | None] = ContextVar("left", default=None)
 def limited(path: Path, steps: int = MAX_STEPS) -> Iterator[None]:
     """Reading within takes at most so many steps; within another limit, that one holds.
 
-    Raises
-    ------
-    UsageError : it would take more; names `path`.
+    Raises UsageError: it would take more; names `path`.
     """
     if _left.get() is not None:
         yield
@@ -58,10 +56,7 @@ def refuse_long_runs(path: Path, text: str) -> None:
     """A pattern may go to the end of a word, of blanks or of names in a row from each place in it.
 
     So what counts is the square of such a run's length: a program of a course takes a few hundred steps for it.
-
-    Raises
-    ------
-    UsageError : it would take more steps than all reading may.
+    Raises UsageError: it would take more steps than all reading may.
     """
     if sum((match.end() - match.start()) ** 2 for match in _RUN.finditer(text)) > MAX_STEPS * _PAIRS_PER_STEP:
         raise UsageError(msg("submission.too_large", path=path))

@@ -41,9 +41,7 @@ def _reading(path: Path) -> Iterator[None]:
 def kind_at(path: Path) -> str:
     """What lies there, as `grader.files.kind_of` calls it; "" for nothing.
 
-    Raises
-    ------
-    UsageError : the system does not say, as in everything here.
+    Raises UsageError: the system does not say, as in everything here.
     """
     with _reading(path):
         return kind_of(path)
@@ -307,9 +305,7 @@ def search(
 ) -> list[Path]:
     """The lab's files in `path`, the student's `folder` or the lab's folder in it, with the program's host files.
 
-    Raises
-    ------
-    UsageError : there is none (says what was looked for and what lies there), or it is not clear which.
+    Raises UsageError: there is none (says what was looked for and what lies there), or it is not clear which.
     """
     files = _sources(path, folder, lab_id, known_labs, variants)
     return [*files, *host_files(path, files)]

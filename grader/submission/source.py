@@ -79,9 +79,7 @@ def named_within(source: SourceText, root: Path) -> SourceText:
 def decode(path: Path) -> SourceText:
     """The file at `path` as text.
 
-    Raises
-    ------
-    UsageError : not a plain file, unreadable, empty, larger than `MAX_BYTES`, UTF-16 or UTF-32, holds NUL, or a
+    Raises UsageError: not a plain file, unreadable, empty, larger than `MAX_BYTES`, UTF-16 or UTF-32, holds NUL, or a
       word or blanks that go on for thousands of characters.
     """
     try:
@@ -101,10 +99,7 @@ def decode_bytes(path: Path, data: bytes) -> SourceText:
     UTF-8 where the bytes are UTF-8, else CP1251; a file that mixes both (two editors, one paste) is decoded run by
     run of non-ASCII bytes.  The result holds no byte order mark, no NUL and only `\\n` as line end, and is encoded
     as UTF-8 from here on: NVRTC takes the byte 0xFF, the letter «я» in CP1251, for the end of the file.
-
-    Raises
-    ------
-    UsageError : see `decode`.
+    Raises UsageError: see `decode`.
     """
     if len(data) > MAX_BYTES:
         raise UsageError(_too_large(path, len(data)))
@@ -214,9 +209,7 @@ class _Program:
 def read_notebook(path: Path, lab_id: str) -> tuple[SourceText, ...]:
     """The programs of the notebook at `path`; where one is a file named after the lab, that one alone.
 
-    Raises
-    ------
-    UsageError : it cannot be read, is no notebook, or has no cell with CUDA code.
+    Raises UsageError: it cannot be read, is no notebook, or has no cell with CUDA code.
     """
     try:
         data = read_plain(path, MAX_NOTEBOOK_BYTES)

@@ -94,9 +94,7 @@ def named_like(full_name: str) -> str:
 def read_device(name: str) -> Processor:
     """The device of that name, or the one that a file `….yaml` describes.
 
-    Raises
-    ------
-    UsageError : there is no such device, or no such file, or it lacks something.
+    Raises UsageError: there is no such device, or no such file, or it lacks something.
     """
     if name.endswith(DEVICE_FILE):
         return _read_file(Path(name))

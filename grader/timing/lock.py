@@ -47,9 +47,7 @@ def lock_path(uuid: str) -> Path:
 def lock_file(name: str) -> int:
     """A descriptor of the lock file of a name, open; for a child to lock, which ends with its death.
 
-    Raises
-    ------
-    OSError : it cannot be made or opened.
+    Raises OSError: it cannot be made or opened.
     """
     return _open(lock_path(name))
 
@@ -58,9 +56,7 @@ def lock_file(name: str) -> int:
 def exclusive(uuid: str, wait_s: float | None = None) -> Iterator[None]:
     """Hold the GPU while the block runs: nobody else does, with whatever intent.
 
-    Raises
-    ------
-    Busy : it was not free within `wait_s` seconds (None: `WAIT_S`).
+    Raises Busy: it was not free within `wait_s` seconds (None: `WAIT_S`).
     """
     with _held(uuid, wait_s, alone=True):
         yield
@@ -70,9 +66,7 @@ def exclusive(uuid: str, wait_s: float | None = None) -> Iterator[None]:
 def shared(uuid: str, wait_s: float | None = None) -> Iterator[None]:
     """Use the GPU while the block runs, beside others who do not time anything.
 
-    Raises
-    ------
-    Busy : somebody timed for longer than `wait_s` seconds (None: `WAIT_S`).
+    Raises Busy: somebody timed for longer than `wait_s` seconds (None: `WAIT_S`).
     """
     with _held(uuid, wait_s, alone=False):
         yield

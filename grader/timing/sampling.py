@@ -48,10 +48,7 @@ def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> 
     Order statistics: of n independent values the number below the true median is binomial(n, 1/2), so the interval
     from the k-th smallest to the k-th largest covers it with 1 − 2·P(B < k) (H. A. David, Order Statistics, 2.5).
     Too few values for that give the range of all of them, with confidence 0.
-
-    Raises
-    ------
-    ValueError : no values, or confidence not between 0 and 1.
+    Raises ValueError: no values, or confidence not between 0 and 1.
     """
     if not values:
         raise ValueError("no values")
@@ -187,10 +184,7 @@ def propose(speedups: Sequence[float]) -> Proposal:
 
     `full` is 85 % of it, `minimum` half way (on a logarithmic scale) from no speed-up to there.  A check of a variant
     against itself has no speed-up to find: 0.85 and the half of that.
-
-    Raises
-    ------
-    ValueError : no measurements.
+    Raises ValueError: no measurements.
     """
     if not speedups:
         raise ValueError("no measurements")
@@ -260,9 +254,7 @@ def time_cpu(
 ) -> CpuTime:
     """The best of some runs of `work`, and the threads that were busy on average.
 
-    Parameters
-    ----------
-    clock, busy : seconds passed, and seconds of processor time used by all threads of this process.
+    clock, busy: seconds passed, and seconds of processor time used by all threads of this process.
     """
     best, threads = float("inf"), 1
     began = clock()

@@ -29,10 +29,8 @@ def key_of(
 ) -> str:
     """The SHA-256 of everything that a measurement depends on, in hexadecimal.
 
-    Parameters
-    ----------
-    sources : device code of the submission by file name.  launches : how its kernels are launched, in any fixed form.
-    lab : the lab's own files by name.  nvrtc, driver : versions.  device : the GPU's name.
+    sources: device code of the submission by file name.  launches: how its kernels are launched, in any fixed form.
+    lab: the lab's own files by name.  nvrtc, driver: versions.  device: the GPU's name.
     """
     parts = [
         str(FORMAT).encode(),
@@ -111,11 +109,9 @@ def timings(
 ) -> list[Timing]:
     """One record for each size at which the student's kernel of `variant` has times, smallest first.
 
-    Parameters
-    ----------
-    baseline : the variant whose reference kernel `Timing.speedup` is measured by.
-    first : the variant of the student's own that others are compared with.
-    work : by the values of the size.
+    baseline: the variant whose reference kernel `Timing.speedup` is measured by.
+    first: the variant of the student's own that others are compared with.
+    work: by the values of the size.
     """
     records = []
     for row in measurement.sizes:

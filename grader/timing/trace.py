@@ -218,14 +218,10 @@ def follow(
 ) -> list[BlockTrace]:
     """Run some blocks of a launch.
 
-    Parameters
-    ----------
-    blocks : of each its number in the grid, x fastest, and the PTX instructions after which it is followed no further.
+    blocks: of each its number in the grid, x fastest, and the PTX instructions after which it is followed no further.
 
-    Returns
-    -------
-    A trace for each that could be followed, in order; fewer where the kernel did not go on (a fault, a wait for another
-    block, an instruction that the emulator lacks).
+    Returns a trace for each that could be followed, in order; fewer where the kernel did not go on (a fault, a wait
+    for another block, an instruction that the emulator lacks).
     """
     device = Device(seed=1)
     values: list[Buffer | np.generic] = []

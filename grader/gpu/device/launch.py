@@ -79,10 +79,7 @@ class Modules:
 def run(device: Device, modules: Modules, launch: Launch, memory: Any) -> Ran:
     """Carry out one launch on the arrays in `memory`.
 
-    Raises
-    ------
-    LaunchFailed : the launch was refused, or the kernel failed.
-    DriverError : something else did.
+    Raises LaunchFailed: the launch was refused, or the kernel failed.  Raises DriverError: something else did.
     """
     arrays = [argument for argument in launch.arguments if isinstance(argument, Array)]
     function = modules.function(launch.module, launch.entry)
@@ -158,9 +155,7 @@ def places_of(arrays: Sequence[Array]) -> Places:
 def ready_for_launch(device: Device, function: Any, launch: Launch) -> KernelFacts:
     """Permit the dynamic shared memory that a launch asks for; what is known of the kernel.
 
-    Raises
-    ------
-    LaunchFailed : the device has not that much.
+    Raises LaunchFailed: the device has not that much.
     """
     from cuda.bindings.driver import CUfunction_attribute
 
@@ -262,9 +257,7 @@ class _Buffer:
 def measure(device: Device, modules: Modules, order: HostCopies, memory: Any, host: HostBuffers) -> list[HostTimes]:
     """Medians over `order.repeats` runs for each mode that the device has, by buffers of `host`.
 
-    Raises
-    ------
-    LaunchFailed : the launch was refused, or the kernel failed.
+    Raises LaunchFailed: the launch was refused, or the kernel failed.
     """
     function = modules.function(order.launch.module, order.launch.entry)
     ready_for_launch(device, function, order.launch)

@@ -141,9 +141,7 @@ class Arena:
     def room(self, nbytes: int) -> int:
         """Address of so many bytes, whatever is in them; what was asked for before is gone.
 
-        Raises
-        ------
-        DriverError : there is not so much memory.
+        Raises DriverError: there is not so much memory.
         """
         if nbytes > self.nbytes:
             self.close()
@@ -220,10 +218,7 @@ class HostBuffers:
         """Return the address of such memory, and where a kernel finds it, 0 where it does not.
 
         index: which of those of this kind that are used at once.
-
-        Raises
-        ------
-        DriverError : this kind of memory is not to be had here.
+        Raises DriverError: this kind of memory is not to be had here.
         """
         if self._kept.get((mode, index), (-1,))[0] < nbytes:
             self._give_back((mode, index))

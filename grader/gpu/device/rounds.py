@@ -67,9 +67,7 @@ def _nvml_handle(device: Device) -> Any:
 def warm_up(device: Device, ready: messages.Ready, busy_ms: float) -> tuple[float, float]:
     """Copy and multiply in turns until the device was busy for `busy_ms`.
 
-    Returns
-    -------
-    The best copy seen in GB/s (10⁹ bytes read and written a second), the best rate of float32 multiply-adds in
+    Returns the best copy seen in GB/s (10⁹ bytes read and written a second), the best rate of float32 multiply-adds in
     GFLOP/s.
     """
     nbytes = min(COPY_BYTES, ready.memory_bytes // 16) // 256 * 256
@@ -168,10 +166,8 @@ class _Prepared:
 class Rounds:
     """The targets of one `Prepare`, ready to be timed.
 
-    Raises
-    ------
-    LaunchFailed : a target's launch was refused, or its kernel failed.
-    DriverError : memory ran out, or something else failed.
+    Raises LaunchFailed: a target's launch was refused, or its kernel failed.  Raises DriverError: memory ran out, or
+    something else failed.
     """
 
     def __init__(self, device: Device, modules: Modules, order: messages.Prepare, memory: Any) -> None:

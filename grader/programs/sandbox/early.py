@@ -48,11 +48,11 @@ class _Action(ctypes.Structure):
 class WatchedMemory:
     """The memory of one run; at most one is in force in a process.
 
-    base : where it begins in the process.
-    find : what an access to an address of the program's must wait for, None where for nothing; it is asked within a
+    base: where it begins in the process.
+    find: what an access to an address of the program's must wait for, None where for nothing; it is asked within a
         signal handler, and may only look.
-    early : what the first such access should have waited for, None as long as there was none.
-    went_on : the program did not end there.
+    early: what the first such access should have waited for, None as long as there was none.
+    went_on: the program did not end there.
     """
 
     def __init__(self, base: int, find: Callable[[int], Any]) -> None:

@@ -34,7 +34,7 @@ def shared_wavefronts(offsets: Array, active: Array, width: int, op: str) -> tup
     active: (n, 32) bool, which lanes take part.
     width: bytes each lane accesses: 1, 2, 4, 8 or 16.
     op: "load", "store" or "atomic".
-    Returns (wavefronts, ideal) : each (n,) int64.
+    Returns (wavefronts, ideal): each (n,) int64.
 
     A request wider than 4 bytes is carried out in groups of lanes: two halves for 8 bytes, four quarters for 16.
     Within a group every bank serves one 4-byte word a wavefront; lanes that want the same word share it.  Two groups of

@@ -218,11 +218,8 @@ def bind(
 
     observed: what was seen of its programs, which holds before anything that their text says.
     changed: launches that were seen as the text said them, of programs whose text was changed since: they follow it.
-
-    Raises
-    ------
-    FileError : `submission.yaml` names a variant, a kernel or a role that does not exist.
-    UsageError : a local header is no text; the files take too much work to read.
+    Raises FileError: `submission.yaml` names a variant, a kernel or a role that does not exist.  Raises UsageError: a
+    local header is no text; the files take too much work to read.
     """
     with lexical.limited(sources[0].path if sources else submitted.folder):
         return _bind(submitted, sources, lab, read_header, observed, changed)

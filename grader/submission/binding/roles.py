@@ -232,10 +232,8 @@ def role_assignments(kernel: Kernel, lab: Lab, arguments: Sequence[SeenArgument]
 
     arguments: arguments of a launch that was seen.
 
-    Raises
-    ------
-    Unbindable : the number of pointers is not the lab's ("pointers"), a parameter is no plain number ("parameter"), an
-      array one of pointers ("rows"), or what is to be used with itself are two arrays ("two_inputs").
+    Raises Unbindable: the number of pointers is not the lab's ("pointers"), a parameter is no plain number
+      ("parameter"), an array one of pointers ("rows"), or what is to be used with itself are two arrays ("two_inputs").
     """
     arrays = [p for p in lab.parameters if p.is_array]
     sizes = [p for p in lab.parameters if p.is_size]
@@ -284,9 +282,7 @@ def _with_second_input(
 ) -> list[Parameter]:
     """The lab's arrays, its only input twice for a kernel that takes two: a product where a square is asked.
 
-    Raises
-    ------
-    Unbindable : the program was seen to hand in different data for the two ("two_inputs").
+    Raises Unbindable: the program was seen to hand in different data for the two ("two_inputs").
     """
     inputs = [array for array in arrays if array.is_input]
     if len(pointers) != len(arrays) + 1 or len(inputs) != 1 or not inputs[0].twice:

@@ -286,14 +286,12 @@ def formulas_of(
 ) -> tuple[str, ...]:
     """Formulas of the sizes for each axis of the grid; () where the grid covers the sizes, rounded up.
 
-    Parameters
-    ----------
-    formula_of : a host expression as a formula of the sizes, None where it names none; last the size that a name stands
-        for which may be several.
-    covers, tile : what each axis runs over and how many elements a block covers along it, as it would be without this.
-    own : the program's own sizes, as far as they are known: several where it works on arrays of which the lab's sides
+    formula_of: a host expression as a formula of the sizes, None where it names none; last the size that a name stands
+      for which may be several.
+    covers, tile: what each axis runs over and how many elements a block covers along it, as it would be without this.
+    own: the program's own sizes, as far as they are known: several where it works on arrays of which the lab's sides
       are equal and its own are not.
-    probes : grids at other sizes, with these.
+    probes: grids at other sizes, with these.
     """
     count = max(len(covers), len(site.grid_expressions))
     formulas = []

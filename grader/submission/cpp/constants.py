@@ -177,9 +177,7 @@ class Macro:
 def expand(given: Sequence[syntax.Token], macros: Mapping[str, Macro]) -> list[syntax.Token]:
     """Macros replaced token by token, as the preprocessor does: `#define N 4+4` keeps `N*2` at 12.
 
-    Raises
-    ------
-    NotReadable : the result has more than `MAX_TOKENS` tokens, or the way there takes too many steps.
+    Raises NotReadable: the result has more than `MAX_TOKENS` tokens, or the way there takes too many steps.
     """
     return _expand(given, macros, frozenset(), iter(range(MAX_STEPS)))
 

@@ -256,10 +256,7 @@ def parse(
     macros: those of its headers that stand for device code.  Where such macros are used, the text that is read, and
     the parsed file's `source`, have what they stand for instead.
     defined: macros of a compiler's command line, with what they stand for.
-
-    Raises
-    ------
-    UsageError : more than `MAX_KERNELS` kernels; brackets nested too deep; too much work to read.
+    Raises UsageError: more than `MAX_KERNELS` kernels; brackets nested too deep; too much work to read.
     """
     with lexical.limited(source.path):
         shown = with_kernels_shown(source.text, macros)

@@ -104,9 +104,7 @@ class Token:
 def tokens(text: str) -> list[Token]:
     """The tokens of `text`.
 
-    Raises
-    ------
-    NotReadable : a character that no expression has, or more than `MAX_TOKENS` tokens.
+    Raises NotReadable: a character that no expression has, or more than `MAX_TOKENS` tokens.
     """
     all_tokens: list[Token] = []
     position = 0
@@ -126,9 +124,7 @@ def tokens(text: str) -> list[Token]:
 def number(text: str) -> int | float:
     """The value of a C number, suffixes and digit separators allowed.
 
-    Raises
-    ------
-    NotReadable : too long for any number of a program, or no number.
+    Raises NotReadable: too long for any number of a program, or no number.
     """
     body = text.replace("'", "").lower()
     if len(body) > 64:
@@ -200,12 +196,7 @@ _TRUTHS = {"false": 0, "true": 1}
 
 
 def parse_expression(text: str) -> Expression:
-    """The expression that `text` is.
-
-    Raises
-    ------
-    NotReadable : the text is no expression of the kind this module reads.
-    """
+    """The expression that `text` is.  Raises NotReadable: the text is no expression of the kind this module reads."""
     return parse_tokens(tokens(text))
 
 
