@@ -7,6 +7,7 @@ Everything that is shown to anybody, in a terminal, a page or a gradebook, is de
 from __future__ import annotations
 
 from collections.abc import Iterable
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any, Literal
 
@@ -430,6 +431,10 @@ def _version(data: bytes) -> int:
 def json_schema() -> dict[str, object]:
     """JSON Schema of `result.json`; the package carries it as `result.schema.json`."""
     schema = msgspec.json.schema(Result)
+    # Some versions of msgspec leave the docstrings as indented as they stand here.
+    for record in schema["$defs"].values():
+        if "description" in record:
+            record["description"] = cleandoc(record["description"])
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "CUDA lab result", **schema}
 
 
