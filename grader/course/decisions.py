@@ -57,7 +57,6 @@ class Overrides:
     seen: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def of(self, result: Result) -> StudentOverrides:
-        """What was decided of a result."""
         return self.by_lab.get(result.lab, {}).get(result.student.id, StudentOverrides())
 
     def validate(self, lab: Lab) -> None:

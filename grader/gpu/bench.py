@@ -45,7 +45,7 @@ class CompiledReference:
 def compile_references(
     programs: ProgramStore, variants: Iterable[Variant], sizes: Iterable[Sizes]
 ) -> dict[str, CompiledReference]:
-    """By variant, ready for all of these sizes.  Raises FileError: one does not compile."""
+    """The reference kernels by variant, compiled for all of these sizes.  Raises FileError: one does not compile."""
     wanted = list(sizes)
     references = {}
     for variant in variants:
@@ -148,7 +148,7 @@ def metric_of(lab: Lab, metric: str, sizes: Sizes, time: Estimate) -> Estimate:
 
 
 def cpu_times_of(lab: Lab, oracle: Oracle, sizes: list[Sizes], store: Store) -> list[CpuTime]:
-    """The oracle's times at those of `sizes` that do not take it long; measured once on a machine, then kept."""
+    """The oracle's times at the sizes where it does not take long; measured once per machine, then kept."""
     unique = {size_key(s): s for s in sizes}
     key = key_of({}, f"cpu {sorted(unique)}", lab_files(lab), f"numpy {np.__version__}", sampling.model(), "")
     stored = store.get(key)
@@ -226,7 +226,7 @@ class Bench(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """Under which kernels are timed: values for their inputs, by "name:dtype"; "cold" or "warm" L2; tolerance."""
+    """How kernels are timed: values for their inputs by "name:dtype", a "cold" or "warm" L2 cache, the tolerance."""
 
     pools: Mapping[str, Array]
     l2: str
@@ -280,14 +280,14 @@ def sample_rounds(
 
 
 def tolerance_between(lab: Lab, sizes: Sizes) -> tuple[float, float]:
-    """Between two kernels that may each be off by the lab's tolerance."""
+    """The tolerance between two kernels, each of which may be off by the lab's."""
     dtype = next(p.dtype for p in lab.parameters if p.is_output)
     tolerance = lab.tolerance.at(sizes, dtype)
     return 2 * tolerance.absolute, 2 * tolerance.relative
 
 
 def pool_of(values: Array, limit: int = 1 << 16) -> Array:
-    """The first values of an array, as many as the largest power of two that it has, at most `limit`."""
+    """The first values of an array: the largest power of two of them, at most `limit`."""
     flat = values.reshape(-1)
     count = min(limit, 1 << (flat.size.bit_length() - 1))
     return np.ascontiguousarray(flat[:count])

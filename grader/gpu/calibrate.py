@@ -199,7 +199,7 @@ def measure_device() -> Processor:
 
 
 def write_device(processor: Processor, file: Path) -> None:
-    """A device's file, as those that came with the grader."""
+    """Write a device's file in the form of those that come with the grader."""
     figures = asdict(processor)
     sources = {"sources": figures.pop("sources")}
     parts = (
@@ -230,7 +230,7 @@ def _figures(value: float) -> float:
 
 
 class _Measuring:
-    """Measures one device; `like`: one of the same architecture."""
+    """Measures one device; what cannot be measured is taken from `like`, a device of the same architecture."""
 
     def __init__(self, session: GpuSession, like: Processor) -> None:
         self._session = session

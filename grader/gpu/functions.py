@@ -42,7 +42,7 @@ SWEEP_BUDGET_US = 2_000_000.0
 
 
 class Untimed(Exception):
-    """There are no times: why."""
+    """Why there are no times."""
 
     def __init__(self, reason: Message) -> None:
         self.reason = reason
@@ -235,7 +235,7 @@ class _Bench:
         self.failed: Run | None = None
 
     def first_round(self) -> Run | None:
-        """Of everything, to see that it is right: what the student's has done wrong, None where nothing."""
+        """Run everything once to check results; what the student's program did wrong, None where nothing."""
         others = [name for name in self._compiled if name != self._own]
         for name in others:
             observation = self._observation(name)
@@ -254,7 +254,7 @@ class _Bench:
         return self.failed
 
     def round(self, names: list[str]) -> Sample:
-        """One run of each."""
+        """Run each program once."""
         times: dict[str, float] = {}
         problems = []
         is_throttled = False
@@ -277,7 +277,7 @@ class _Bench:
     def row(
         self, own: str, baselines: Mapping[str, tuple[str, float | None]], samples: sampling.Samples | None
     ) -> SizeTimes:
-        """What was measured."""
+        """The times measured at this size."""
         return SizeTimes(
             size=dict(self._case.sizes),
             times_us=samples.times_us if samples is not None else {},

@@ -252,7 +252,6 @@ class Script(msgspec.Struct, frozen=True):
 
 
 def read_script(data: bytes) -> Script:
-    """The script in a file's bytes."""
     return msgspec.msgpack.decode(data, type=Script)
 
 

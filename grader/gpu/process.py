@@ -77,7 +77,7 @@ class SharedBuffer:
         return self._offsets
 
     def fill(self) -> int:
-        """Put the inputs in their places; the file's descriptor."""
+        """Put the inputs in their places; return the file's descriptor."""
         if self._view is None or len(self._view) < self._used:
             self.close()
             self._descriptor = os.memfd_create("grader", os.MFD_CLOEXEC)
@@ -199,7 +199,6 @@ class GpuProcess:
 
     @property
     def pid(self) -> int:
-        """Of the process."""
         return self._process.pid
 
     def ready(self) -> Ready | NoDevice:
@@ -349,7 +348,7 @@ def start_listing() -> subprocess.Popen[bytes] | None:
 
 
 def told_by(listing: subprocess.Popen[bytes] | None) -> list[str]:
-    """The same as the driver tells it."""
+    """The GPUs as the driver lists them."""
     if listing is None:
         return []
     with listing:

@@ -203,7 +203,6 @@ def _runnable(kernels: Mapping[str, BoundKernel], evidence: Evidence) -> BoundKe
 
 
 def _planned(lab: Lab, evidence: Evidence, kernel: BoundKernel) -> Sequence[tuple[CaseKind, Sizes]]:
-    """Yield the sizes of each run and the kind of its case."""
     if evidence.hard_coded_sizes is not None:
         return [("observe", evidence.hard_coded_sizes)]
     return kernel.sizes.planned(lab.cases["gpu"], kernel.binding.takes_sizes)

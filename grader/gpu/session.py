@@ -93,7 +93,6 @@ class GpuSession:
         self._buffer = SharedBuffer()
 
     def close(self) -> None:
-        """End the process."""
         self._process.close()
         self._buffer.close()
 
@@ -303,7 +302,6 @@ class GpuBackend:
         return "gpu"
 
     def run(self, code: Code, request: LaunchRequest) -> LaunchOutcome:
-        """Run one launch."""
         return self.run_with_facts(code, request)[0]
 
     def run_with_facts(self, code: Code, request: LaunchRequest) -> tuple[LaunchOutcome, messages.KernelFacts | None]:

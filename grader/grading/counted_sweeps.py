@@ -177,7 +177,6 @@ def _key(point: PreparedPoint) -> tuple[object, ...]:
 
 
 def record_of(sweep: Sweep, backend: str, points: Sequence[SweepPoint], left_out: Mapping[str, Message]) -> SweepRecord:
-    """The record of a sweep that was run."""
     return SweepRecord(
         id=sweep.id,
         backend=backend,  # type: ignore[arg-type]  # one of the two that sweeps are declared for

@@ -251,7 +251,6 @@ def _output(event: Lost[GradeTask]) -> str:
 
 
 def prepare() -> None:
-    """Import all that a grading may need."""
     for name in _NEEDED:
         importlib.import_module(name)
 

@@ -30,7 +30,6 @@ class Geometry:
 
     @property
     def threads(self) -> int:
-        """Threads of a block."""
         return prod(self.block)
 
 

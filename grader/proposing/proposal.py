@@ -77,7 +77,6 @@ class Proposal:
 
     @property
     def variants(self) -> list[str]:
-        """By name."""
         if not self.is_of_kernels:
             return ["function" if self.plan is None else "program"]
         return [re.sub(r"[^a-z0-9_]", "_", self.launched(c).kernel.name.lower()) for c in self.candidates]

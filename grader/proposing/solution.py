@@ -80,7 +80,6 @@ class CandidateFunction:
 
     @property
     def name(self) -> str:
-        """Of the function."""
         return self.signature.name
 
 

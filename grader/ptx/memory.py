@@ -276,7 +276,6 @@ class Window:
         self.arrays: list[MemoryArray | None] = [None]
 
     def next_base(self) -> int:
-        """The address the next array gets."""
         return len(self.arrays) << WINDOW_SPACING | 1 << (WINDOW_SPACING - 1)
 
     def find(self, address: int) -> MemoryArray | None:
@@ -328,7 +327,6 @@ class SharedWindow(Window):
         self._layout = layout
 
     def next_base(self) -> int:
-        """The address the next array gets."""
         return self._layout.bases[len(self.arrays) - 1]
 
     def find(self, address: int) -> MemoryArray | None:

@@ -136,7 +136,7 @@ class LaneAccess:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What some lanes access at once: so many bytes from that one of the row on."""
+    """What some lanes access at once: a number of bytes from a byte of the row on."""
 
     byte: int
     width_bytes: int
@@ -145,7 +145,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A wavefront or a sector; array, byte: whose sector, and where it begins (0 for a wavefront)."""
+    """A wavefront or a sector; array, byte: the sector's array, and where in it the sector begins."""
 
     cells: tuple[Cell, ...]
     array: int = 0

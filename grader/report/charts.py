@@ -300,7 +300,7 @@ def in_predicted_time(sweep: SweepRecord) -> SweepRecord:
 
 
 def text_of(job: ReportJob, sweep: SweepRecord) -> SweepText:
-    """The lab's words for a sweep; its plain names when the lab does not know it any more."""
+    """The lab's words for a sweep; plain names for a sweep that the lab no longer has."""
     by_id = {text.id: text for text in job.sweeps}
     return by_id.get(sweep.id) or SweepText(id=sweep.id, title=sweep.id, x_label=sweep.x, line_label=sweep.lines)
 
@@ -470,5 +470,4 @@ def gap_notes(job: ReportJob, sweep: SweepRecord) -> list[tuple[str, list[str]]]
 
 
 def points_of(sweep: SweepRecord, variant: str, of: str, metric: str) -> list[SweepPoint]:
-    """The points of one kernel that have a value of a metric."""
     return [p for p in sweep.points if (p.variant, p.of, p.status) == (variant, of, "ok") and metric in p.values]

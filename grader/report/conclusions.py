@@ -29,7 +29,7 @@ NEGLIGIBLE = 1.005
 
 
 def conclusions(job: ReportJob) -> list[str]:
-    """Sentences drawn from the result; of what was not measured nothing is said but that it was not."""
+    """Sentences drawn from the result; of what was not measured they say only that it was not."""
     numbers = Numbers(job.language)
     variants = {c["name"]: job.result.variants.get(c["name"], Variant()) for c in variant_columns(job)}
     wrong = {name for name, v in variants.items() if any(c.status == "fail" for c in v.cases)}
@@ -174,7 +174,6 @@ def _times(variants: dict[str, Variant], numbers: Numbers, extents: tuple[str, .
 
 
 def _time(name: str, timing: Timing, baseline: str, numbers: Numbers, extents: tuple[str, ...]) -> str:
-    """Return one time with what it is compared with."""
     assert timing.median_us is not None
     text = _("{name}: {time} at {size}").format(
         name=name, time=numbers.microseconds(timing.median_us), size=size_text(timing.size, extents)

@@ -162,18 +162,17 @@ def _draw_bars(chart: BarChart) -> Figure:
     return figure
 
 
-def _wrapped(label: str, width: int = 18, lines: int = 3) -> str:
+def _wrapped(label: str) -> str:
     """Return a long label in a few short lines, cut where it is longer still."""
     import textwrap
 
-    return "\n".join(textwrap.wrap(label, width, max_lines=lines, placeholder=" …", break_long_words=True))
+    return "\n".join(textwrap.wrap(label, 18, max_lines=3, placeholder=" …", break_long_words=True))
 
 
 # What has been drawn: a chart that many reports show is drawn once.
 #
 # Half of a group's charts are somebody else's too: kernels that are right are counted alike.  A chart that is wanted
-# both
-# ways, for the page and for the PDF, is laid out once.  Processes that render beside each other share what they draw
+# both ways, for the page and for the PDF, is laid out once.  Processes that render side by side share what they draw
 # through a folder.
 
 MOST_BYTES = 32 << 20
@@ -219,7 +218,7 @@ class Drawings:
         return self._images[key, image_format]
 
     def address(self, chart: Chart) -> str | None:
-        """What the chart is found by in `on_paper`; None if it cannot stand there but as an image."""
+        """The chart's key in `on_paper`; None if it can only be an image there."""
         address = f"figure:{_name((language(), chart), 'svg')}"
         if address not in self.on_paper:
             try:
@@ -229,7 +228,7 @@ class Drawings:
         return address
 
     def end_report(self) -> None:
-        """Let go of what one report alone needs, and of images that are too much."""
+        """Drop what only one report needs, and the images beyond the limit."""
         self._figures.clear()
         self.on_paper.clear()
         while self._bytes > self._most_bytes:
@@ -486,6 +485,6 @@ def _lightened(colour: str, share: float) -> str:
     return "#" + "".join(f"{round(c + (255 - c) * share):02x}" for c in parts)
 
 
-def _darkened(colour: str, share: float = 0.15) -> str:
+def _darkened(colour: str) -> str:
     parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
-    return "#" + "".join(f"{round(c * (1 - share)):02x}" for c in parts)
+    return "#" + "".join(f"{round(c * 0.85):02x}" for c in parts)

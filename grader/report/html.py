@@ -35,7 +35,6 @@ GROUP = "group.js"
 
 @cache
 def script(name: str) -> str:
-    """The text of a script of ours."""
     return (data_root() / "templates" / name).read_text("utf-8")
 
 

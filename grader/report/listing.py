@@ -286,7 +286,6 @@ def notes_by_line(job: ReportJob, file: str) -> dict[int, list[NoteGroup]]:
 
 
 def _check_notes(result: Result, name: str, file: str) -> list[tuple[int, Note]]:
-    """Return what the checks of a variant found in a file."""
     notes: list[tuple[int, Note]] = []
     for check in result.checks:
         is_here = check.variant == name and check.line and result.file_of(check) == file

@@ -121,7 +121,6 @@ def _unjudged_line(reason: Unjudged, numbers: Numbers) -> str:
 
 
 def status_view(status: Status) -> views.StatusView:
-    """A status as views hold it."""
     return {"key": status.key, "symbol": status.symbol, "word": status.word}
 
 

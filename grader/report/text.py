@@ -105,7 +105,6 @@ class LastingStream:
         return len(text)
 
     def flush(self) -> None:
-        """Have what was written go out."""
         if not self.is_gone:
             try:
                 self._stream.flush()
@@ -113,11 +112,9 @@ class LastingStream:
                 self._give_up(error)
 
     def isatty(self) -> bool:
-        """Whether it is a terminal."""
         return self._stream.isatty()
 
     def fileno(self) -> int:
-        """The descriptor of the stream."""
         return self._stream.fileno()
 
     def __getattr__(self, name: str) -> Any:
@@ -192,7 +189,7 @@ class Numbers:
         return text.format(earned=self.points(earned), possible=self.points(possible))
 
     def out_of(self, possible: float) -> str:
-        """What was possible, to stand behind a mark: "of 91 points", "из 91 балла"."""
+        """What was possible, to follow a mark: "of 91 points", "из 91 балла"."""
         text = ngettext("of {possible} point", "of {possible} points", self._after_of(possible))
         return text.format(possible=self.points(possible))
 

@@ -8,7 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import prod
 
+import msgspec
 import numpy as np
+from msgspec import structs
 
 from grader.lab.records import Sizes
 from grader.launching.backend import GAVE_UP
@@ -71,23 +73,8 @@ def _per_request(raw: Raw, field: str, op: str) -> float | None:
 
 
 def _line(c: LineCounter) -> LineCounters:
-    return LineCounters(
-        line=c.line,
-        space=c.space,  # type: ignore[arg-type]  # the emulator's names are the contract's
-        op=c.op,  # type: ignore[arg-type]  # likewise
-        requests=c.requests,
-        width_bytes=c.width_bytes,
-        wavefronts=c.wavefronts,
-        sectors=c.sectors,
-        ideal=c.ideal,
-        ways=c.ways,
-        unique_bytes=c.unique_bytes,
-        lanes=c.lanes,
-        few_requests=c.few_requests,
-        few_lanes=c.few_lanes,
-        file=c.file,
-        lane_words=[None if word < 0 else word for word in c.worst_words],
-    )
+    record = msgspec.convert(c, LineCounters, from_attributes=True)
+    return structs.replace(record, lane_words=[None if word < 0 else word for word in c.worst_words])
 
 
 def run_variant(

@@ -190,7 +190,6 @@ class Original:
         return [self._parse(source) for source in self.submission.sources[:count]]
 
     def file_of(self, kernel: Kernel) -> ParsedFile | None:
-        """The file that holds a kernel."""
         for source in self.submission.sources:
             if source.file == kernel.file:
                 parsed = self._parse(source)

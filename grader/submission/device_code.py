@@ -398,7 +398,6 @@ class Files:
 
     @property
     def with_kernels(self) -> tuple[ParsedFile, ...]:
-        """The files that may hold kernels."""
         handed_in = {main.file for main in self.main_files}
         included = [header for header in self.headers if header.file not in handed_in and header.kernels]
         return (

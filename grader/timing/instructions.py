@@ -60,7 +60,7 @@ class Processor:
     sources: dict[str, str]
 
     def cache_bytes(self, resident: int, shared_bytes: int) -> int:
-        """What is left of a multiprocessor's memory as L1 cache, beside the shared memory of so many blocks."""
+        """The bytes of a multiprocessor that are left as L1 cache beside the shared memory of so many blocks."""
         return max(self.l1_bytes - self.shared_bytes, self.l1_bytes - resident * (shared_bytes + 1024))
 
 
@@ -85,7 +85,7 @@ OTHER_MODELS = frozenset(["ti", "super", "laptop", "max", "pcie", "nvl"])
 
 
 def named_like(full_name: str) -> str:
-    """The device that a driver calls by its full name ("NVIDIA GeForce RTX 4090"); "" where there is no file of it."""
+    """The device by the driver's full name for it ("NVIDIA GeForce RTX 4090"); "" where no file describes it."""
     words = [word for word in re.split(r"[^a-z0-9]+", full_name.lower()) if word not in ("nvidia", "geforce", "tesla")]
     name = "".join(words[: 2 if words[:1] == ["rtx"] else 1])
     return name if name in gpus() and not OTHER_MODELS & set(words) else ""
@@ -139,7 +139,6 @@ class Cost:
 
     @property
     def issued(self) -> float:
-        """Machine instructions in all."""
         return sum(count for _pipe, count in self.slots)
 
 
@@ -222,7 +221,7 @@ def _family(opcode: str, modifiers: tuple[str, ...]) -> str:  # a table in code
 
 
 def cost_of(instruction: Instruction) -> Cost:
-    """What one instruction comes to by itself; `schedule` sees what the assembler makes of several."""
+    """The cost of one instruction by itself; `schedule` finds what the assembler makes of several."""
     name = _family(instruction.opcode, instruction.modifiers)
     return _FAMILIES[name] if name else _FREE
 
@@ -413,7 +412,6 @@ def _registers(operand: Operand | None) -> Iterator[int]:
 
 
 def _sources(instruction: Instruction) -> Iterator[int]:
-    """Return the registers that an instruction reads."""
     if instruction.guard is not None:
         yield instruction.guard.register.index
     operands = instruction.operands
@@ -422,6 +420,5 @@ def _sources(instruction: Instruction) -> Iterator[int]:
 
 
 def _targets(instruction: Instruction) -> Iterator[int]:
-    """Return the registers that it sets."""
     if facts(instruction.opcode).writes_first and instruction.operands:
         yield from _registers(instruction.operands[0])

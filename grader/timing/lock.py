@@ -31,7 +31,7 @@ _listeners: list[Listener] = []
 
 
 class Busy(Exception):
-    """Somebody else held the GPU all the time."""
+    """The GPU was held by others for as long as the caller was willing to wait."""
 
 
 def tell_of_waiting(listener: Listener) -> None:
@@ -45,7 +45,7 @@ def lock_path(uuid: str) -> Path:
 
 
 def lock_file(name: str) -> int:
-    """A descriptor of the lock file of a name, open; for a child to lock, which ends with its death.
+    """An open descriptor of a lock file, for a child to lock: the lock ends with the child.
 
     Raises OSError: it cannot be made or opened.
     """
@@ -96,14 +96,14 @@ def _held(uuid: str, wait_s: float | None, *, alone: bool) -> Iterator[None]:
 
 
 def _enter_alone(room: int, gate: int, patient: bool) -> bool:
-    """Take the room; an impatient one closes the gate to others."""
+    """Lock the room alone; a caller that has run out of patience closes the gate to others first."""
     if not patient:
         _taken(gate, fcntl.LOCK_EX)
     return _taken(room, fcntl.LOCK_EX)
 
 
 def _enter_beside(room: int, gate: int, patient: bool) -> bool:
-    """Come into the room if the gate is open."""
+    """Share the room if the gate is open."""
     if not _taken(gate, fcntl.LOCK_SH):
         return False
     entered = _taken(room, fcntl.LOCK_SH)
@@ -134,7 +134,7 @@ def _tell(*, waits: bool) -> None:
 
 
 def _open(path: Path) -> int:
-    """Open the lock file, made by whoever comes first; never through a link."""
+    """Open the lock file, creating it if need be; never follow a link."""
     flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
         # Without O_CREAT: in a sticky folder the kernel may refuse that for another user's file.

@@ -123,7 +123,7 @@ class Prediction:
 
 
 def predict(asked: Profile, processor: Processor, fitted: Coefficients = FITTED) -> Prediction:
-    """The time of a launch, and what it goes to."""
+    """The predicted time of a launch, and what it is spent on."""
     time_us, shares = time_of(asked, processor, fitted)
     spread = exp(spread_of(shares) * (1.0 if processor.is_checked else UNCHECKED))
     limiter = max(shares, key=shares.__getitem__)

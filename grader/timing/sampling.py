@@ -86,7 +86,7 @@ def fewest_values(confidence: float = CONFIDENCE) -> int:
 
 
 def _rank(count: int, confidence: float) -> tuple[int, float]:
-    """Return the largest k whose interval covers enough, and what it covers; (0, 0) when none does."""
+    """Return the largest k whose interval has enough confidence, and that confidence; (0, 0) when none has."""
     below = 0.0
     best = 0, 0.0
     for rank in range(1, count // 2 + 1):
@@ -102,7 +102,7 @@ Decision = Literal["reached", "missed", "undecided"]
 
 
 def decide(low: float, high: float, threshold: float) -> Decision:
-    """Where an interval of the speed-up lies as against a threshold, less the tolerance."""
+    """Where an interval of the speed-up lies relative to a threshold lowered by the tolerance."""
     asked = threshold * (1 - TOLERANCE)
     if low >= asked:
         return "reached"
@@ -121,7 +121,7 @@ def credit(speedup: float, minimum: float, full: float) -> float:
 
 
 def earned(settings: SpeedupSettings, speedup: float) -> float:
-    """The share of the points for a speedup, by the check's own scale, with the tolerance in the student's favour."""
+    """The share of the points for a speed-up on the check's scale; the tolerance works in the student's favour."""
     favoured = speedup / (1 - TOLERANCE)
     if settings.classes:
         return max((one.share for one in settings.classes if favoured >= one.least), default=0.0)
@@ -270,7 +270,7 @@ def time_cpu(
 
 
 def model() -> str:
-    """The processor's name, as the system has it."""
+    """The processor's name as the system reports it."""
     try:
         with Path("/proc/cpuinfo").open(encoding="utf-8", errors="replace") as lines:
             return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))

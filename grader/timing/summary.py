@@ -135,7 +135,7 @@ def is_launch_bound(row: SizeTimes, names: Sequence[str]) -> bool:
 
 
 def ratio_of(row: Timing, own: bool) -> Ratio | None:
-    """The speed-up that is marked: over a reference kernel, or over the student's own one of the first variant."""
+    """The speed-up that is marked: over a reference kernel, or over the student's kernel of the first variant."""
     if own or row.speedup is None:
         return row.over_baseline if own else None
     low = row.speedup if row.speedup_low is None else row.speedup_low

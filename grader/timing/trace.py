@@ -45,8 +45,7 @@ class Pattern:
     memory, which has the banks of shared memory.  lanes: (k,) lanes that take part.
     same: (k,) most lanes of a warp that go to one address.
     sectors: (m,) sectors relative to the place of the access, warp by warp; of: (m,) which of `warps` each is of.
-    phase: address modulo 16 of all lanes in shared memory, -1 where they differ.  joined: (k,) wavefronts if it loads
-    the whole 16 bytes around.
+    joined: (k,) wavefronts in shared memory if it loads the whole 16 bytes around; None where it cannot.
     """
 
     warps: Array
@@ -58,7 +57,6 @@ class Pattern:
     same: Array
     sectors: Array
     of: Array
-    phase: int = -1
     joined: Array | None = None
 
 
@@ -100,7 +98,7 @@ class BlockTrace:
 
 
 class _Follower(Observer):
-    """Keeps what the blocks of a launch do, each up to so many instructions issued."""
+    """Records what the blocks of a launch do, each up to a number of issued instructions."""
 
     def __init__(self, numbers: Sequence[int], most_steps: Sequence[int], schedules: dict[int, Any]) -> None:
         self.traces: list[BlockTrace] = []
@@ -183,7 +181,7 @@ def _pattern(lanes: Lanes, addresses: Array, width: int, op: str, shared: bool) 
         joined = None
         if phase > 0 and op == "load":
             joined = traffic.shared_wavefronts(offsets - phase, active, JOINED_BYTES, op)[0]
-        return Pattern(_warps_of(lanes), wavefronts, ideal, none, wavefronts, count, same, none, none, phase, joined)
+        return Pattern(_warps_of(lanes), wavefronts, ideal, none, wavefronts, count, same, none, none, joined)
     unique = traffic.unique_bytes(offsets, active, width)
     ideal = -(-unique // SECTOR_BYTES)
     sectors = np.where(active, offsets // SECTOR_BYTES, np.iinfo(np.int64).max)
@@ -200,7 +198,7 @@ def _pattern(lanes: Lanes, addresses: Array, width: int, op: str, shared: bool) 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """An argument of a launch: an array of so many bytes with what lies at its start, or a number as its bytes."""
+    """An argument of a launch: an array's size in bytes and the contents of its beginning, or a number's bytes."""
 
     size_bytes: int = 0
     contents: Array | None = None

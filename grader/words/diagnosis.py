@@ -34,7 +34,6 @@ def listed(items: list[str], more: bool) -> str:
 
 
 def verbatim(text: str) -> str:
-    """Return a text as it is."""
     return text
 
 

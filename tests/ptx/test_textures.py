@@ -20,13 +20,13 @@ from grader.ptx.memory import Device
 FLOAT = Format("float", 32, 1)
 
 
-def image(values: np.ndarray, kind: Format = FLOAT, **more: bool) -> Image:
+def image(values: np.ndarray, kind: Format = FLOAT) -> Image:
     """values: (depth, height, width[, channels])."""
     raw = np.ascontiguousarray(values)
     depth, height, width = raw.shape[:3]
     row = width * kind.texel_bytes
     storage = SimpleNamespace(data=raw.reshape(-1).view(np.uint8).copy(), valid=None)
-    return Image(storage, 0, kind, width, height, depth, row, row * height, **more)
+    return Image(storage, 0, kind, width, height, depth, row, row * height)
 
 
 def place(index: int, extent: int, mode: int, normalised: bool) -> int | None:
@@ -114,7 +114,7 @@ def test_integers_are_read_as_fractions(kind: Format, texel: int, number: float)
 
 
 def test_linear_memory_is_nothing_outside() -> None:
-    texture = Texture(image(np.array([[[7, 8]]], np.int32), Format("signed", 32, 1)), fetched=True)
+    texture = Texture(image(np.array([[[7, 8]]], np.int32), Format("signed", 32, 1)))
     assert texture.fetch([np.array([-1, 0, 1, 2], np.int32)])[:, 0].tolist() == [0, 7, 8, 0]
 
 
@@ -166,7 +166,7 @@ def test_a_kernel_reads_and_writes_by_coordinates(ptx: str) -> None:
 
 
 def test_layers_are_clamped_and_not_filtered() -> None:
-    layered = image(np.array([[[1.0]], [[2.0]]], np.float32), layered=True)
+    layered = image(np.array([[[1.0]], [[2.0]]], np.float32))
     texture = Texture(layered, linear=True)
     zero = np.zeros(4, np.float32)
     got = texture.read([zero, zero], np.array([-1, 0, 1, 9], np.int32))[:, 0].view(np.float32)

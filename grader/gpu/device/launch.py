@@ -60,7 +60,7 @@ class Modules:
         self._functions: dict[tuple[str, str], Any] = {}
 
     def load(self, name: str, cubin: bytes) -> None:
-        """Load `cubin`; what had this name is unloaded, with all that it kept in its variables."""
+        """Load `cubin` under a name; a module that had the name before is unloaded with its variables."""
         loaded = driver.call("cuModuleLoadData", cubin)
         old = self._modules.pop(name, None)
         if old is not None:
@@ -135,7 +135,7 @@ class Places:
 
 
 def places_of(arrays: Sequence[Array]) -> Places:
-    """One array behind the other, then the originals."""
+    """Place one array after another, then the originals."""
     starts, originals, zones, position = {}, {}, {}, 0
     for array in arrays:
         slot = -(-position // SLOT_BYTES) * SLOT_BYTES if array.nbytes >= LARGE_BYTES else position

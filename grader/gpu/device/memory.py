@@ -67,7 +67,6 @@ class Helpers:
         self._blocks = multiprocessors * 8
 
     def fill(self, elements: Elements, values: Values) -> None:
-        """Make the elements."""
         self._launch("fill", elements.count, elements.sets, _of_fill(elements, values))
 
     def check_filled(self, elements: Elements, values: Values, counter: int) -> None:
@@ -166,15 +165,14 @@ class Counters:
         self._base = int(driver.call("cuMemAlloc", 8 * count))
 
     def clear(self) -> None:
-        """All to 0, in order of the stream."""
+        """Set all counters to 0, in stream order."""
         driver.call("cuMemsetD8Async", self._base, 0, 8 * self._count, self._stream)
 
     def at(self, index: int) -> int:
-        """Address of one counter."""
         return self._base + 8 * index
 
     def read(self) -> list[int]:
-        """All counters, once the stream has come to its end."""
+        """The counters, once the stream is idle."""
         import struct
 
         host = bytearray(8 * self._count)
@@ -246,6 +244,5 @@ class HostBuffers:
                 driver.call("cuMemFreeHost", address)
 
     def close(self) -> None:
-        """Give back all of it."""
         for key in list(self._kept):
             self._give_back(key)

@@ -136,7 +136,7 @@ class Layout:
 
     @property
     def signature(self) -> tuple[object, ...]:
-        """Equal for kernels that take the same arrays."""
+        """A key that is equal for kernels that take the same arrays."""
         return tuple((a.name, a.dtype, a.count, a.is_output) for a in self.arrays)
 
 

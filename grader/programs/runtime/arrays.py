@@ -184,7 +184,7 @@ def memcpy_from_array(state: State, place: Place, *numbers: int) -> None:
 
 
 INVALID_VALUE, INVALID_CHANNEL, INVALID_FILTER, NOT_SUPPORTED = 1, 20, 26, 801
-LAYERED, SURFACE = 1, 2
+SURFACE = 2
 _KINDS = {0: "signed", 1: "unsigned", 2: "float"}
 _ARRAY, _MIPMAPPED, _LINEAR, _PITCHED = range(4)
 MAX_OBJECTS = 20_000
@@ -202,16 +202,15 @@ def _format(channels: Sequence[int]) -> Format:
 def _of_array(array: CudaArray) -> Image:
     slice_bytes = array.row_bytes * max(1, array.height)
     shape = (array.width, max(1, array.height), max(1, array.depth), array.row_bytes, slice_bytes)
-    layered = bool(array.flags & LAYERED)
-    return Image(array.allocation.array, 0, _format(array.channels), *shape, layered=layered)
+    return Image(array.allocation.array, 0, _format(array.channels), *shape)
 
 
-def _image(state: State, resource: int, place: Place) -> tuple[Image, bool]:
-    """Return the image that a cudaResourceDesc describes, and whether it is linear memory, read by index."""
+def _image(state: State, resource: int, place: Place) -> Image:
+    """Return the image that a cudaResourceDesc describes."""
     (kind,) = state.guest.unpack("i", resource)
     if kind == _ARRAY:
         (handle,) = state.guest.unpack("Q", resource + 8)
-        return _of_array(array_at(state, handle)), False
+        return _of_array(array_at(state, handle))
     if kind not in (_LINEAR, _PITCHED):
         raise CudaError(NOT_SUPPORTED)
     (address,) = state.guest.unpack("Q", resource + 8)
@@ -228,11 +227,11 @@ def _image(state: State, resource: int, place: Place) -> tuple[Image, bool]:
     offset = address - memory.base
     if width <= 0 or height <= 0 or row_bytes < width * texel.texel_bytes or not 0 <= offset <= memory.size - size:
         raise CudaError(INVALID_VALUE)
-    return Image(memory.array, offset, texel, width, height, 1, row_bytes, row_bytes * height), kind == _LINEAR
+    return Image(memory.array, offset, texel, width, height, 1, row_bytes, row_bytes * height)
 
 
 def create_texture(state: State, place: Place, pointer: int, resource: int, description: int, view: int) -> None:
-    image, linear_memory = _image(state, resource, place)
+    image = _image(state, resource, place)
     *modes, filtering, reading, _srgb = state.guest.unpack("6i", description)
     border = state.guest.unpack("4f", description + 24)
     (normalised,) = state.guest.unpack("i", description + 40)
@@ -246,7 +245,7 @@ def create_texture(state: State, place: Place, pointer: int, resource: int, desc
         # What is read as integers cannot be filtered.
         raise CudaError(INVALID_FILTER)
     wanted = (modes[0], modes[1], modes[2])
-    texture = Texture(image, wanted, bool(filtering), bool(normalised), as_float, border, linear_memory)
+    texture = Texture(image, wanted, bool(filtering), bool(normalised), as_float, border)
     state.guest.pack("Q", pointer, _register(state, texture))
 
 

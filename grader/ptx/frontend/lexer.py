@@ -100,7 +100,6 @@ class Cursor:
         return self.pos
 
     def at_end(self) -> bool:
-        """Whether only blanks are left."""
         return self.skip_blank() == len(self.text)
 
     def peek(self) -> str:

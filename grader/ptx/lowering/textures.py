@@ -55,8 +55,7 @@ class Format:
 class Image:
     """Texels in memory: `depth` slices (or layers) of `height` rows of `width`.
 
-    row_bytes, slice_bytes: from one row, and slice, to the next.  dimensions: 1, 2 or 3 that are filtered along; what
-    is layered has its layers in `depth`.
+    row_bytes, slice_bytes: from one row, and slice, to the next.
     """
 
     storage: Storage
@@ -67,7 +66,6 @@ class Image:
     depth: int = 1
     row_bytes: int = 0
     slice_bytes: int = 0
-    layered: bool = False
 
     def offsets(self, x: Array, y: Array, z: Array) -> Array:
         """(n,) byte at which each texel begins."""
@@ -85,7 +83,7 @@ class Texture:
     """An image with the way in which it is read.
 
     addressing: of each dimension.  linear: filtered, else the nearest texel.  normalised: coordinates from 0 to 1.
-    as_float: integers of 8 and 16 bits are read as numbers from 0 (or −1) to 1.  fetched: linear memory, read by index.
+    as_float: integers of 8 and 16 bits are read as numbers from 0 (or −1) to 1.
     """
 
     image: Image
@@ -94,7 +92,6 @@ class Texture:
     normalised: bool = False
     as_float: bool = False
     border: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
-    fetched: bool = False
 
     @property
     def gives_floats(self) -> bool:

@@ -56,11 +56,9 @@ class WarpFollower(Observer):
         self._wanted = {(s.line, s.space, s.op, s.width_bytes): s for s in sites}
         self._records: dict[Site, _Record] = {}
         self._steps: dict[Site, WarpSteps] = {}
-        self._geometry: Geometry | None = None
 
     def begin(self, scene: Scene) -> None:
         """Blocks are about to run."""
-        self._geometry = scene.geometry
 
     def access(self, event: Access) -> None:
         parts = event.together

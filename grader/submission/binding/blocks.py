@@ -218,7 +218,6 @@ class Threads:
 
 
 def threads_of(context: LaunchContext) -> Fact[Threads]:
-    """Threads of a block."""
     rule = context.rule
     formulas = tuple(str(n) for n in rule.block) if any(isinstance(n, str) for n in rule.block) else ()
     return first(

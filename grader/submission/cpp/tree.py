@@ -29,7 +29,6 @@ TYPE_NODES = frozenset(["struct_specifier", "class_specifier", "union_specifier"
 
 
 def node_text(node: Node) -> str:
-    """The node's own text."""
     return (node.text or b"").decode("utf-8", errors="replace")
 
 
@@ -162,7 +161,6 @@ class ParsedFile:
 
     @cached_property
     def kernels(self) -> tuple[Item, ...]:
-        """The functions that are kernels."""
         return tuple(item for item in self.functions.values() if item.is_kernel)
 
     @cached_property

@@ -66,7 +66,6 @@ _EFFECTS = {"assignment_expression", "update_expression", "call_expression", "co
 
 
 def kernels_in(parsed: tree.ParsedFile) -> tuple[Kernel, ...]:
-    """The kernels that a file defines."""
     return tree.remembered(parsed, "kernels", lambda: tuple(kernel_of(parsed, item) for item in parsed.kernels))
 
 
