@@ -57,7 +57,7 @@ class Warm:
     """
 
     def __init__(self) -> None:
-        from grader.launching.remembered import RememberedLaunches
+        from grader.launching.programs import RememberedLaunches
         from grader.programs.remembered import LastObserved, RememberedPrograms
 
         self.launches = RememberedLaunches()

@@ -27,7 +27,6 @@ from grader.lab.checks import (
 )
 from grader.lab.formula import FormulaError
 from grader.lab.parameters import KINDS
-from grader.lab.sweeps import sweeps_of
 from grader.message import msg
 from grader.yaml_file import KeyPath, YamlFile, choose, read
 
@@ -314,7 +313,7 @@ def load(folder: Path) -> records.Lab:
         # Looked into by the self-test alone: a lab is whole without its kernels.
         selftest=(folder / top.selftest).resolve() if top.selftest else None,
         timing=_timing(file, top.timing, sizes) if top.timing else None,
-        sweeps=sweeps_of(file, top.sweeps, [v.name for v in variants], sizes, cases, bool(top.timing), interface),
+        sweeps=parts.sweeps_of(file, top.sweeps, [v.name for v in variants], sizes, cases, bool(top.timing), interface),
         repairs=top.repairs,
         drawn=_drawn(file, top.drawn, sizes),
         title_page=_title_page(top.title_page),

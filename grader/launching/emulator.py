@@ -18,7 +18,7 @@ import numpy.typing as npt
 from grader.devices import OPT_IN_SHARED_BYTES, sentinel_byte
 from grader.lab.compare import sentinel
 from grader.launching import backend
-from grader.launching.remembered import RememberedLaunches
+from grader.launching.programs import RememberedLaunches
 from grader.measured import BackendName
 from grader.message import Message, msg, verbatim
 from grader.ptx.frontend.nodes import Module

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import ceil, prod
 
 from grader.i18n import _
-from grader.lab.sweeps import RATES
+from grader.lab.parts import RATES
 from grader.measured import Counters, SweepPoint, SweepRecord, Timing
 from grader.report.charts import (
     MEASURED,

@@ -11,8 +11,8 @@ from grader.errors import FileError
 from grader.files import data_root
 from grader.lab import labs
 from grader.lab.file import load
+from grader.lab.parts import METRICS
 from grader.lab.records import Lab, Sweep
-from grader.lab.sweeps import METRICS
 
 SHIPPED = data_root() / "assignments"
 
@@ -132,7 +132,7 @@ def test_faults_beside_the_axis(tmp_path: Path, extra: str, words: list[str]) ->
 
 
 def test_rates_need_to_know_what_is_timed(tmp_path: Path) -> None:
-    from grader.lab.sweeps import sweeps_of
+    from grader.lab.parts import sweeps_of
     from grader.yaml_file import read
 
     lab = lab_with(tmp_path, TILE + "    metrics: {gpu: [gb_per_s]}\n")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from grader.launching.backend import BufferArgument, Code, LaunchOutcome, LaunchRequest, ScalarArgument
 from grader.launching.emulator import Emulator
-from grader.launching.remembered import RememberedLaunches
+from grader.launching.programs import RememberedLaunches
 from tests.ptx.nvrtc import compile_ptx
 
 HELPER = """\
