@@ -20,9 +20,9 @@ from grader.cli.options import (
     blamed_on_us,
     complain,
     end_if_asked,
+    lab_option,
     labs_option,
     lang_option,
-    one_lab,
     view_option,
 )
 from grader.errors import UsageError
@@ -45,13 +45,7 @@ def check_command() -> click.Command:
 
     options: list[click.Parameter] = [
         click.Argument(["paths"], nargs=-1, required=True, type=PathType(), metavar="PATH..."),
-        click.Option(
-            ["--lab"],
-            metavar="LAB",
-            multiple=True,
-            callback=one_lab,
-            help=_("The lab to grade; default: the one that PATH is named after."),
-        ),
+        lab_option(_("The lab to grade; default: the one that PATH is named after.")),
         click.Option(
             ["format_name", "--format"],
             type=click.Choice(list(FORMATS)),
@@ -177,13 +171,7 @@ def watch_command() -> click.Command:
         "watch",
         params=[
             click.Argument(["path"], type=PathType(), metavar="PATH"),
-            click.Option(
-                ["--lab"],
-                metavar="LAB",
-                multiple=True,
-                callback=one_lab,
-                help=_("The lab to grade; default: the one that PATH is named after."),
-            ),
+            lab_option(_("The lab to grade; default: the one that PATH is named after.")),
             labs_option(),
             lang_option(),
         ],

@@ -42,10 +42,10 @@ from grader.cli.options import (
     internal,
     interruptible,
     jobs_option,
+    lab_option,
     labs_option,
     lang_option,
     no_pdf_option,
-    one_lab,
     refused_by_system,
     usage_message,
     view_option,
@@ -384,7 +384,7 @@ def predict_command() -> click.Command:
         "predict",
         params=[
             click.Argument(["path"], type=PathType(), metavar="PATH"),
-            click.Option(["--lab"], metavar="LAB", multiple=True, required=True, callback=one_lab, help=_("The lab.")),
+            lab_option(_("The lab."), required=True),
             click.Option(
                 ["--device"],
                 type=DeviceType(),

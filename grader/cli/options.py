@@ -210,8 +210,13 @@ class WholeNumber(click.ParamType[int]):
         return _("{value!r}; allowed: whole numbers from {least} on").format(value=value, least=self._least)
 
 
-def one_lab(_context: click.Context, _parameter: click.Parameter, value: tuple[str, ...]) -> str | None:
-    """The lab of a command that takes only one: if several were given, all but the last would be dropped silently."""
+def lab_option(help_text: str, *, required: bool = False) -> click.Option:
+    """`--lab LAB`, of every command that takes only one."""
+    return click.Option(["--lab"], metavar="LAB", multiple=True, required=required, callback=_one_lab, help=help_text)
+
+
+def _one_lab(_context: click.Context, _parameter: click.Parameter, value: tuple[str, ...]) -> str | None:
+    # Of several that were given all but the last would be dropped without a word.
     given = list(dict.fromkeys(value))
     if len(given) > 1:
         raise click.BadParameter(_("{labs}: one lab at a time").format(labs=", ".join(given)))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from grader import i18n
-from grader.cli.options import PathType, backend_option, labs_option, lang_option, one_lab
+from grader.cli.options import PathType, backend_option, lab_option, labs_option, lang_option
 from grader.errors import UsageError, describe_os_error
 from grader.files import data_root, write_atomically
 from grader.i18n import _
@@ -29,14 +29,7 @@ def autograder_command() -> click.Command:
 
     options: list[click.Parameter] = [
         click.Argument(["service"], type=click.Choice(list(SERVICES)), metavar="|".join(SERVICES)),
-        click.Option(
-            ["--lab"],
-            required=True,
-            multiple=True,
-            callback=one_lab,
-            metavar="LAB",
-            help=_("The lab to grade; `grade labs` lists them."),
-        ),
+        lab_option(_("The lab to grade; `grade labs` lists them."), required=True),
         click.Option(
             ["--out"],
             type=PathType(),
