@@ -4,6 +4,7 @@ the data, as verdicts.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
@@ -233,7 +234,7 @@ def grid_left_out(evidence: Evidence, runs: Sequence[Run]) -> Verdict | None:
         extents = [prod(run.sizes[name] for name in covered.split("*")) for covered in plan.covers]
         covered = [blocks * step for blocks, step in zip(grid, plan.tile, strict=False)]
         short = next((axis for axis in range(len(extents)) if covered[axis] < extents[axis]), None)
-        if short is None or _is_refuted(run, covered, extents):
+        if short is None or _is_refuted(run, covered, extents) or not _mentions(evidence, "xyz"[short]):
             continue
         data = {"sizes": dict(run.sizes), "grid": list(grid), "covered": covered[short], "extent": extents[short]}
         blocks = "×".join(str(n) for n in grid[: max(2, len(plan.covers))])
@@ -270,6 +271,13 @@ def grid_left_out(evidence: Evidence, runs: Sequence[Run]) -> Verdict | None:
             hint = _hint(plan, short)
         return failed(message, hint, plan.line, data=data, file=file_of_launch(evidence))
     return None
+
+
+def _mentions(evidence: Evidence, axis: str) -> bool:
+    """Whether a kernel's text speaks of an axis: one that numbers its threads along x alone covers nothing along y."""
+    kernel = evidence.bound.kernel
+    lines = evidence.source.get(kernel.file, "").split("\n")[kernel.line - 1 : kernel.end_line]
+    return axis == "x" or re.search(rf"\.\s*{axis}\b", "\n".join(lines)) is not None
 
 
 def _is_refuted(run: Run, covered: Sequence[int], extents: Sequence[int]) -> bool:

@@ -178,12 +178,18 @@ def _hazard(hazard: RawHazard, file: str) -> Hazard:
     )
 
 
+def _is_right(evidence: Evidence) -> bool:
+    return all(run.is_right and run.outcome.status == "ok" for run in evidence.runs)
+
+
 def _remarks(evidence: Evidence) -> list[Message]:
     remarks: list[Message] = []
     interpretation = evidence.interpretation
     if evidence.hard_coded_sizes is not None:
         remarks.append(msg("remarks.wired_sizes", sizes=sizes_msg(evidence.hard_coded_sizes)))
-    elif interpretation is not None and interpretation.declared and not interpretation.constants:
+    elif (
+        interpretation is not None and interpretation.declared and not interpretation.constants and _is_right(evidence)
+    ):
         remarks.append(msg("remarks.own_sizes", sizes=sizes_msg(dict(interpretation.declared))))
     if interpretation is not None:
         remarks += _handed_twice(evidence, interpretation)

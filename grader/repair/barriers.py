@@ -19,7 +19,7 @@ from grader.repair.nodes import (
     only_statement,
     value_of,
 )
-from grader.submission.cpp.tree import LOOPS
+from grader.submission.cpp.tree import LOOPS, declared_name
 from grader.submission.lexical import Edit
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ def barrier_changes(function: Function, shares: bool) -> Iterator[Change]:
         yield function.replacement("barrier", barrier, ";", 3.5, "remove_barrier", "removed")
     yield from _both(function)
     yield from _in_warps(function)
+    for statement in function.statements:
+        yield from _read_too_early(function, statement)
     for call in function.statements:
         text = function.text(call).replace(" ", "")
         if text.startswith("__syncwarp("):
@@ -234,6 +236,27 @@ def _later(function: Function, barrier: Node) -> Iterator[Change]:
         after = function.inserted(following.end_byte, f"\n{function.indent(following)}{CALL}")
         edits = (function.removed(barrier), after)
         yield Change("barrier", function.line(barrier), edits, 1.2, "move_barrier", "later")
+
+
+def _read_too_early(function: Function, statement: Node) -> Iterator[Change]:
+    """`v = tile[x][y];` after the barrier that it stands before, where `v` is first used: it keeps what was there too
+    early."""
+    inner = assignment_of(inner_of(statement))
+    declarators = statement.children_by_field_name("declarator") if statement.type == "declaration" else []
+    value = value_of(declarators[0]) if len(declarators) == 1 else inner[2] if inner is not None else None
+    name = declared_name(declarators[0]) if declarators else function.text(inner[0]) if inner is not None else ""
+    if value is None or not name.isidentifier():
+        return
+    reads = [a for a in function.accesses if value.start_byte <= a.node.start_byte < value.end_byte]
+    barrier = statement.next_named_sibling
+    while barrier is not None and barrier not in function.barriers and name not in function.parsed.words(barrier):
+        barrier = barrier.next_named_sibling
+    if not reads or barrier is None or barrier not in function.barriers:
+        return
+    text = f"\n{function.indent(barrier)}{function.text(statement)}"
+    edits = (function.removed(statement), function.inserted(barrier.end_byte, text))
+    line = function.line(statement)
+    yield Change("barrier", line, edits, 0.6, "move_barrier", "too_early", function.line(barrier))
 
 
 def _moved(function: Function, barrier: Node) -> Iterator[Change]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,6 +39,9 @@ CLOSE = 0.02
 """How far from right, as a part of it, a number is that may have lost digits."""
 
 _ORDER = ("race", "barrier_divergence", "warp_sync", "out_of_bounds", "uninitialized")
+
+_BASE = re.compile(r"\[|\.|->")
+"""What parts an array, or a struct, from its elements and members."""
 
 # What each symptom makes likelier (less) or less likely (more), by a change's group or kind.
 _SHIFTS: Mapping[str, Mapping[str, float]] = {
@@ -106,12 +110,18 @@ _SHIFTS: Mapping[str, Mapping[str, float]] = {
     "too_many": {"by_one": -1.0, "reset": -0.8, "comparison": -0.4, "number": -0.3},
     "whole": {"type": -1.8, "division": -0.8},
     "off_by_one": {"divisor": -1.6, "number": -0.6, "off_by_one": -1.2, "drop": -0.6, "comparison": -0.3},
-    "moved": {"add_term": -2.0, "subtract": -2.0},
+    "moved": {"add_term": -2.0, "subtract": -2.0, "surplus_term": -2.2},
     "bank_conflicts": {"array": -1.5, "": 1.5},
     "close": {},
     "again": {"else_zero": -2.0, "reset": -0.8, "bound": -0.6, "comparison": -0.4},
     "coalescing": {"axis": -1.2, "exchange": -0.5, "": 0.8},
 }
+
+
+_OUTSIDE = {"widened": 2.3, "surplus_term": -1.2, "tree": -0.6}
+"""What leaving an array makes likelier besides: nothing that lets in more, but one term too many, and the guard that
+keeps a thread's partner within."""
+_LEAVES_ARRAY = {"out_of_bounds", "shared_outside", "below"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +144,8 @@ class Clues:
         for symptom in self.symptoms:
             table = _SHIFTS[symptom]
             shift += table.get(change.group, table.get(change.kind, table.get("", 0.0)))
+        if not _LEAVES_ARRAY.isdisjoint(self.symptoms):
+            shift += _OUTSIDE.get(change.group, 0.0)
         if change.group in ("add_term", "subtract") and change.edits[0].text.strip("+- ") in self.distances:
             shift += EXACT
         return change.cost + shift + AWAY * (1 - self.weight(change))
@@ -446,14 +458,15 @@ def _declarations(
 
 
 def _set_by(function: Function, node: Node) -> str:
-    """Return the name that a declaration or an assignment gives a value, or an array its size; "" for other nodes."""
+    """Return the name that a declaration or an assignment gives a value, itself, an element or a member of it, or an
+    array its size; "" for other nodes."""
     if node.type in ("init_declarator", "array_declarator"):
         inner = node.child_by_field_name("declarator")
     elif node.type == "assignment_expression":
         inner = node.child_by_field_name("left")
     else:
         return ""
-    return function.text(inner).partition("[")[0].strip("*& ") if inner is not None else ""
+    return _BASE.split(function.text(inner), maxsplit=1)[0].strip("*& ") if inner is not None else ""
 
 
 def _is_alias(function: Function, node: Node, name: str) -> bool:

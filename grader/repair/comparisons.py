@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.repair.function import Change, Function, Kind, is_rounded_down, stands_in_index
-from grader.repair.nodes import LEAVES, ancestors, operator_of, sides_of
+from grader.repair.nodes import LEAVES, ancestors, decides_to_leave, operator_of, sides_of
 from grader.submission.cpp.tree import LOOPS, declared_name
 
 if TYPE_CHECKING:
@@ -72,6 +72,10 @@ COMPARISONS = {
     "!=": ("==",),
 }
 LETS_IN = {"<=": "<", ">": ">="}
+WIDENED = {("<", "<="), (">", ">=")}
+"""Of a condition that lets in, or of a loop: with these it lets in more."""
+LETS_OUT = {(other, sign) for sign, other in WIDENED}
+"""The same of one that turns away."""
 NEAR = {("<", "<="), ("<=", "<"), (">", ">="), (">=", ">")}
 TURNED = {
     (">", "<"): 1.0,
@@ -107,7 +111,9 @@ def comparison_changes(function: Function, node: Node) -> Iterator[Change]:
         cost = 2.6 if (sign, other) not in NEAR else near
         if turned:
             cost = min(cost, TURNED.get((sign, other), cost))
-        yield function.replacement("comparison", operator, other, cost, "comparison", line=line)
+        lets_in_more = (sign, other) in (LETS_OUT if decides_to_leave(node, function.body) else WIDENED)
+        group = "widened" if lets_in_more else "comparison"
+        yield function.replacement("comparison", operator, other, cost, group, line=line)
     for side in (left, right):
         for step in ("+ 1", "- 1"):
             yield function.insertion(kind_at(function, node), side.end_byte, f" {step}", 3.6, "off_by_one", line=line)

@@ -21,10 +21,10 @@ WORD_BITS = 32
 LUCKY = 1.5
 """What a change costs more that may pass because what it asks is never so."""
 ARITHMETIC = {"+": ("-", "*"), "-": ("+",), "*": ("+", "/"), "/": ("%", "*"), "%": ("/",), "^": ("+",)}
+DROPPED = (*"+-*/%&", "<<", ">>")
+"""Operators that are left out with what stands on their right."""
 LOGIC = {"&&": "||", "||": "&&"}
 ASSIGNMENTS = {"=": ("+=",), "+=": ("=", "-="), "-=": ("+=",), "*=": ("/=", "+="), "/=": ("*=",), ">>=": ("<<=",)}
-MAX_STEPS = 4
-"""Steps of other loops that one is tried with."""
 # No octal one: as a number with a point it is another.
 _INTEGER = re.compile(r"(?:0|[1-9]\d{0,17})[uUlL]*")
 _FLOAT = re.compile(r"(\d*\.\d*|\d+)([eE][+-]?\d+)?[fF]?")
@@ -46,8 +46,6 @@ def expression_changes(function: Function) -> Iterator[Change]:
                 yield from _assignment(function, node)
             case "update_expression":
                 yield from _update(function, node)
-            case "for_statement":
-                yield from _step(function, node)
             case "subscript_expression":
                 yield from _subscript(function, node)
             case "call_expression" if is_own_call(function, node):
@@ -96,9 +94,19 @@ def _usual_axis(function: Function, node: Node) -> str:
     while nodes.operator_of(nodes.outside_brackets(whole)) in ("+", "*"):
         whole = nodes.outside_brackets(whole)
     axes = _AXES.findall(function.text(whole))
+    if function.text(node).startswith("blockIdx.") and len(axes) == 1:
+        # Of `blockIdx.y * S + tx` that of the thread.
+        threads = {_thread_axes(function).get(function.text(n), "") for n in nodes.named_in(whole)} - {""}
+        return threads.pop() if len(threads) == 1 else ""
     own = _AXES.findall(function.text(node))
     others = set(axes) - set(own)
     return others.pop() if len(axes) > 2 and len(others) == 1 and axes.count(own[0] if own else "") == 1 else ""
+
+
+def _thread_axes(function: Function) -> dict[str, str]:
+    """Return variables that are a thread's number along one axis, each with that axis."""
+    values = {declared_name(n): function.text(v) for n in function.nodes if (v := nodes.value_of(n)) is not None}
+    return {name: value[-1] for name, value in values.items() if re.fullmatch(r"threadIdx\.[xyz]", value)}
 
 
 def _meant(function: Function, node: Node, name: str, axis: str) -> str:
@@ -135,6 +143,9 @@ def _name(function: Function, node: Node) -> Iterator[Change]:
         if is_size and other.name in beside:
             # `s[BLOCK + RADIUS]` is not meant to be `s[BLOCK + BLOCK]`, though that may be large enough.
             continue
+        if own.role == "size" and other.role == "index" and _is_first_factor(node):
+            # Of `count * n * n + i` a row's length is no row's number.
+            cost = 2.2
         if is_leaving:
             # What leaves out the rest for no good reason does so for no other one either: see `unguarded`.
             cost += LUCKY
@@ -144,6 +155,12 @@ def _name(function: Function, node: Node) -> Iterator[Change]:
         if own.role == "array" and other.name in _unread(function) and not _is_written(node):
             cost = 0.4
         yield from _change(function, node, other.name, cost, own.role if own.role == other.role else "roles")
+
+
+def _is_first_factor(node: Node) -> bool:
+    outer = node.parent
+    is_left = outer is not None and outer.child_by_field_name("left") == node
+    return is_left and outer is not None and nodes.operator_of(outer) == "*"
 
 
 def _unread(function: Function) -> frozenset[str]:
@@ -212,12 +229,19 @@ def _number(function: Function, node: Node) -> Iterator[Change]:
             yield from _change(function, node, str(warp), 1.7, "number", kind)
         for other in (value - 1, value + 1):
             # `k + 0` is `k`, and that is tried as well.
+            if other == 1 and nodes.operand_of(node)[0] == "*":
+                # The factor is left out then.
+                continue
             if (other > 0 or (other == 0 and not _is_added(node))) and _has_sense(node, other):
                 yield from _change(function, node, str(other), near, "number", kind)
+        if nodes.operand_of(node)[0] == "&" and value & (value + 1) == 0:
+            # Half and twice as many of a power of two.
+            for other in (2 * value + 1, value // 2):
+                yield from _change(function, node, str(other), 1.6, "number", kind)
         if value > 1:
             zero, one = (3.8, 3.8) if kind == "guard" else (2.4, 3.4)
             for other, cost in ((0, zero), (1, one)):
-                if _has_sense(node, other):
+                if _has_sense(node, other) and (other != 1 or nodes.operand_of(node)[0] != "*"):
                     yield from _change(function, node, str(other), cost, "number", kind)
             if kind in ("array_size", "index", "bound"):
                 if _has_sense(node, 2 * value):
@@ -284,12 +308,14 @@ def _binary(function: Function, node: Node) -> Iterator[Change]:
     for other in ARITHMETIC.get(sign, ()):
         cost = 2.6 if {sign, other} == {"+", "-"} else 3.6
         yield function.replacement(kind, operator, other, cost, "operator", line=line)
-    if sign in "+-*/" and kind != "expression":
+    if sign in DROPPED and kind != "expression":
         literal = right.type == "number_literal"
         near = 1.6 if function.text(right) == "1" else 2.3
-        yield from _change(function, node, function.text(left), near if literal else 3.8, "drop", kind)
+        group = "surplus_term" if literal and kind == "index" and sign in "+-" else "drop"
+        yield from _change(function, node, function.text(left), near if literal else 3.8, group, kind)
         if sign in "+*":
-            yield from _change(function, node, function.text(right), 3.8, "drop", kind)
+            near = 2.3 if sign == "*" and left.type == "number_literal" else 3.8
+            yield from _change(function, node, function.text(right), near, "drop", kind)
     if sign == "+" and nodes.operator_of(left) == "*":
         yield from _exchanged(function, left.child_by_field_name("left"), right, kind)
     if sign == "+" and nodes.operator_of(right) == "*":
@@ -378,8 +404,8 @@ def _arguments(function: Function, node: Node) -> Iterator[Change]:
 OPPOSITE = {"min": "max", "fminf": "fmaxf", "fmin": "fmax", "atomicMin": "atomicMax"}
 OPPOSITE |= {"__shfl_down_sync": "__shfl_up_sync"}
 OPPOSITE |= {other: name for name, other in OPPOSITE.items()}
-_NO_LIMIT = {"min": re.compile("0"), "max": re.compile(r".*-\s*1")}
-"""What the smaller, and the larger, of two numbers is never meant to be limited by."""
+_NO_LIMIT = {"min": re.compile("0"), "max": re.compile(r".*-\s*[\w.]+")}
+"""What the smaller, and the larger, of two numbers is never meant to be limited by: 0, and what is left of a size."""
 
 
 def _other_function(function: Function, node: Node) -> Iterator[Change]:
@@ -392,8 +418,8 @@ def _other_function(function: Function, node: Node) -> Iterator[Change]:
     if "shfl" in name:
         yield function.replacement("expression", callee, text, 0.9, "opposite", "shuffle_way")
         return
-    limits = _NO_LIMIT.get(name)
-    is_turned = limits is not None and any(limits.fullmatch(function.text(a)) for a in nodes.arguments_of(node))
+    limits, arguments = _NO_LIMIT.get(name), [function.text(a) for a in nodes.arguments_of(node)]
+    is_turned = limits is not None and any(map(limits.fullmatch, arguments)) and (name == "min" or "0" not in arguments)
     yield function.replacement("expression", callee, text, 0.5 if is_turned else 1.8, "opposite", "opposite")
 
 
@@ -451,46 +477,6 @@ def _is_lost(function: Function, node: Node) -> bool:
     is_zero = value is not None and re.fullmatch(r"0(?:\.0?)?[fF]?", function.text(value)) is not None
     uses = [n for n in descendants(loop) if n.type == "identifier" and function.text(n) == name]
     return is_zero and len(uses) == 1
-
-
-def _step(function: Function, loop: Node) -> Iterator[Change]:
-    step, bound = _step_of(loop), loop.child_by_field_name("condition")
-    if step is None or bound is None:
-        return
-    text = function.text(step)
-    # One that goes as far as it reaches runs once.
-    runs_once = bound.type == "binary_expression" and _is_right_of(function, bound, text)
-    usual = dict.fromkeys([*_steps(function), "blockDim.x", "blockDim.y"])
-    constants = [v.name for v in function.known_at(loop).values() if v.role == "size" and not v.start]
-    start = loop.child_by_field_name("initializer")
-    is_of_grid = start is not None and "blockIdx" in function.parsed.words(start)
-    parts = {function.text(side) for side in nodes.sides_of(step) if side is not None and not is_of_grid}
-    for other in dict.fromkeys([*usual, *constants]):
-        if other != text:
-            # The block's own threads step by their number, not by that of the whole grid.
-            cost = 0.8 if runs_once or other in parts else 1.6 if other in usual else 2.0
-            yield from _change(function, step, other, cost, "step", "bound")
-
-
-def _steps(function: Function) -> list[str]:
-    def found() -> list[str]:
-        items = [item for item in function.parsed.functions.values() if item.is_device]
-        loops = [n for item in items for n in descendants(item.node) if n.type == "for_statement"]
-        steps = [step for loop in loops if (step := _step_of(loop)) is not None and step.type != "number_literal"]
-        return list(dict.fromkeys(function.text(step) for step in steps))[:MAX_STEPS]
-
-    return remembered(function.parsed, "loop steps", found)
-
-
-def _step_of(loop: Node) -> Node | None:
-    """Return what is added to a loop's variable each time; None where that is 1."""
-    update = nodes.assignment_of(loop.child_by_field_name("update"))
-    return update[2] if update is not None and update[1] == "+=" else None
-
-
-def _is_right_of(function: Function, comparison: Node, text: str) -> bool:
-    right = comparison.child_by_field_name("right")
-    return right is not None and function.text(right) == text
 
 
 def _update(function: Function, node: Node) -> Iterator[Change]:

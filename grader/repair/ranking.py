@@ -23,6 +23,7 @@ from grader.repair.launches import (
     shared_changes,
     sides_at,
 )
+from grader.repair.loops import loop_changes
 from grader.repair.pitfalls import PRECISION, pitfall_changes
 from grader.repair.several_places import array_changes, constant_changes, idea_changes, macro_changes
 from grader.repair.slips import slip_changes
@@ -71,7 +72,7 @@ def changes_of(
         changes += [*guard_changes(function, extents), *value_changes(function), *idea_changes(function)]
         changes += [*surplus_changes(function, covers), *clip_changes(function), *term_changes(function)]
         changes += [*left_out_changes(function), *pitfall_changes(function)]
-        changes += [*slip_changes(function), *typing_changes(function)]
+        changes += [*slip_changes(function), *typing_changes(function), *loop_changes(function)]
         yield from ((function, _with_part(function, change)) for change in changes)
 
 

@@ -22,6 +22,7 @@ from grader.launching.trial import Run, Trials
 from grader.message import Message, joined, msg, sizes_msg
 from grader.repair.function import Change, Function
 from grader.repair.nodes import condition_of, only_leaves
+from grader.repair.returns import ends_with_return
 from grader.repair.symptom import MOST_INSTRUCTIONS, SmallCase, Symptom, faults, instructions_of
 from grader.submission.cpp.tree import declared_name, descendants
 from grader.submission.lexical import Edit
@@ -136,9 +137,9 @@ class Screen:
         symptom = replace(self.symptom, cases=(case, *self.symptom.cases[1:]))
         return replace(self, kernel=kernel, symptom=symptom)
 
-    def unchanged(self) -> Run:
+    def unchanged(self, *, observe: bool = False) -> Run:
         """Run the kernel as handed in, at the size of the first case."""
-        return self.trials.run(self.kernel, self.symptom.cases[0].kind, self.symptom.cases[0].sizes)
+        return self.trials.run(self.kernel, self.symptom.cases[0].kind, self.symptom.cases[0].sizes, observe)
 
     def runs(self, changes: Sequence[Tried]) -> Iterator[tuple[Change, Run]]:
         """Yield each change that compiles, with its run at that size."""
@@ -419,14 +420,34 @@ def turned_away(screen: Screen, variant: str, functions: Sequence[Function]) -> 
         one = _judged(screen, variant, change, before, run, unwritten)
         if one is not None:
             candidates.append(one)
-    return max(candidates, key=lambda one: (one.right, -one.line), default=None)
+    best = max(candidates, key=lambda one: (one.right, -one.line), default=None)
+    if best is None or before.difference is None:
+        return None
+    element_bytes = screen.expected(before.difference.name).dtype.itemsize
+    return None if _is_part_of_vectors(screen, unwritten, element_bytes) else best
+
+
+def _is_part_of_vectors(screen: Screen, unwritten: Mask, element_bytes: int) -> bool:
+    """Whether elements are unwritten beside others that one store of a thread, a vector's, writes with them: then that
+    thread was there, and its value lacks a member."""
+    counters = screen.unchanged(observe=True).outcome.counters
+    rows = counters.by_line if counters is not None else ()
+    width = max((row.width_bytes for row in rows if row.space == "global" and row.op == "store"), default=0)
+    elements = max(1, width // element_bytes)
+    flat = unwritten.ravel()
+    groups = flat[: flat.size - flat.size % elements].reshape(-1, elements)
+    return bool((groups.any(axis=1) & ~groups.all(axis=1)).any())
 
 
 def opened(function: Function) -> Iterator[Change]:
     """Yield a function's branches, each with a condition that lets every thread go on."""
     for node in function.nodes:
         condition, body = condition_of(node), node.child_by_field_name("consequence")
+        is_choice = node.child_by_field_name("alternative") is not None
         if node.type == "if_statement" and condition is not None and body is not None:
+            if not only_leaves(body) and (is_choice or ends_with_return(body)):
+                # What it turns away is done in another way.
+                continue
             edit = function.replaced(condition, "false" if only_leaves(body) else "true")
             yield Change("guard", function.line(node), (edit,), 0.0, "opened")
 

@@ -301,6 +301,7 @@ def idea_changes(function: Function) -> Iterator[Change]:
     yield from _lost_sums(function)
     yield from _global_indices(function)
     yield from _indices_exchanged(function)
+    yield from _exchanged_in_access(function)
 
 
 def _indices_exchanged(function: Function) -> Iterator[Change]:
@@ -319,6 +320,17 @@ def _indices_exchanged(function: Function) -> Iterator[Change]:
             edits = tuple(function.replaced(n, swap[t]) for n in inside if (t := function.text(n)) in swap)
             if len(edits) > 2:
                 yield Change("index", function.line(node), edits, 1.9, "exchange", "exchanged")
+
+
+def _exchanged_in_access(function: Function) -> Iterator[Change]:
+    """Two indices exchanged in one access, `out[(m * n + j) * n + i]`."""
+    for access in function.accesses:
+        known = function.known_at(access.node)
+        inside = [n for n in descendants(access.node) if n.type == "identifier"]
+        count = Counter(function.text(n) for n in inside)
+        places = {t: n for n in inside if count[t := function.text(n)] == 1 and t in known and known[t].role == "index"}
+        for one, other in [*combinations(places, 2)][:MAX_PAIRS]:
+            yield Change("index", access.line, function.exchanged(places[one], places[other]), 1.9, "exchange")
 
 
 def _holds(outer: Node, inner: Node) -> bool:
@@ -467,11 +479,20 @@ def _lost_sums(function: Function) -> Iterator[Change]:
                 yield function.insertion("expression", stored.end_byte, f" + {name}", 1.4, "lost", "lost", line=line)
 
 
+_OF_ONE = re.compile(r"(?:blockIdx|threadIdx)\.(?P<axis>[xyz])")
+
+
 def _global_indices(function: Function) -> Iterator[Change]:
-    """The index within the whole grid in place of that of the block, or of the thread within its block."""
+    """The index within the whole grid in place of that of the block, or of the thread within its block: first where
+    the kernel asks for the number of no block."""
+    text = function.text(function.body)
     for node in function.nodes:
         value = value_of(node)
-        text = function.text(value).replace(" ", "") if value is not None else ""
-        if value is not None and text in ("blockIdx.x", "threadIdx.x"):
-            edit = function.replaced(value, "blockIdx.x * blockDim.x + threadIdx.x")
-            yield Change("index", function.line(node), (edit,), 2.4, "global_index")
+        alone = _OF_ONE.fullmatch("".join(function.text(value).split())) if value is not None else None
+        if value is None or alone is None:
+            continue
+        axis = alone["axis"]
+        is_left_out = function.is_kernel and f"blockIdx.{axis}" not in text
+        if axis == "x" or is_left_out:
+            edit = function.replaced(value, f"blockIdx.{axis} * blockDim.{axis} + threadIdx.{axis}")
+            yield Change("index", function.line(node), (edit,), -0.6 if is_left_out else 2.4, "global_index")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.repair.comparisons import kind_at
-from grader.repair.function import Change, Function
+from grader.repair.function import BUILTINS, Change, Function
 from grader.repair.nodes import (
     ancestors,
     arguments_of,
@@ -19,7 +19,6 @@ from grader.repair.nodes import (
     index_of,
     inner_of,
     is_stored,
-    listed,
     named_in,
     only_statement,
     operator_of,
@@ -33,7 +32,6 @@ from grader.submission.cpp.tree import LOOPS, declared_name, descendants
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_HALVES = re.compile(r"/=\s*2$|>>=\s*1$")
 _LESS_ONE = re.compile(r"(.*)-\s*1\s*")
 LIMITS = {"min": 1, "clamp": 2}
 """Functions that keep a number below another, and which of their arguments that is; either one of `min`."""
@@ -52,13 +50,13 @@ def slip_changes(function: Function) -> Iterator[Change]:
     yield from _factors(function)
     yield from _outside_dimensions(function)
     for node in function.nodes:
-        if node.type == "for_statement":
-            yield from _starts(function, node)
-            yield from _tail(function, node)
-        elif node.type == "if_statement":
+        if node.type == "if_statement":
             yield from _part_of_warp(function, node)
+        elif node.type == "conditional_expression":
+            yield from _other_way_round(function, node)
         yield from _chained(function, node)
         yield from _clamped(function, node)
+    yield from _members(function)
     groups = dict(_groups(function))
     for node in function.nodes:
         if node.type == "identifier" and function.text(node) in groups:
@@ -175,22 +173,49 @@ def _squared(function: Function, node: Node) -> Iterator[Change]:
         yield function.replacement("expression", right, f"{name} * {name}", 1.8, "squared")
 
 
-def _starts(function: Function, loop: Node) -> Iterator[Change]:
-    """A loop that counts down to 0 from the last element in place of the number of elements; one that halves its
-    variable from half as far."""
-    start, update, condition = (loop.child_by_field_name(name) for name in ("initializer", "update", "condition"))
-    if start is None or update is None or condition is None:
+MEMBERS = "xyzw"
+AGAIN = -0.8
+"""What a change costs of a member that is set twice, where another one is never set."""
+
+
+def _members(function: Function) -> Iterator[Change]:
+    """One member of a vector for another, those first of which one is set twice, or never used."""
+    known = {v.name for v in function.variables}
+    places = [row for node in function.nodes if (row := _member_of(function, node)) is not None]
+    used: dict[str, set[str]] = {}
+    for _field, base, member, _is_target in places:
+        used.setdefault(base, set()).add(member)
+    stored = Counter((base, member) for _field, base, member, is_target in places if is_target)
+    for field, base, member, is_target in places:
+        if f"{base}.{member}" in known:
+            continue
+        last = max(MEMBERS.index(m) for m in used[base])
+        for other in MEMBERS[: last + 2].replace(member, ""):
+            is_lacking = not stored[base, other] if is_target else other not in used[base]
+            cost = 3.0 if not is_lacking else AGAIN if stored[base, member] > 1 and is_target else 1.6
+            yield function.replacement("expression", field, other, cost, "member", "member")
+
+
+def _member_of(function: Function, node: Node) -> tuple[Node, str, str, bool] | None:
+    """Return of `v.x` the member, `v`, "x", and whether it is set; None for other nodes."""
+    field, base = node.child_by_field_name("field"), node.child_by_field_name("argument")
+    if node.type != "field_expression" or field is None or base is None:
+        return None
+    name, member = function.text(base), function.text(field)
+    is_vector = len(member) == 1 and member in MEMBERS and name not in BUILTINS
+    return (field, name, member, is_stored(node)) if is_vector else None
+
+
+def _other_way_round(function: Function, node: Node) -> Iterator[Change]:
+    """`i < n ? 0 : a[i]` with its two values in each other's place."""
+    condition, one, other = (node.child_by_field_name(name) for name in ("condition", "consequence", "alternative"))
+    if condition is None or one is None or other is None or function.text(one) == function.text(other):
         return
-    inner = start.child_by_field_name("declarator") if start.type == "declaration" else start
-    value = inner.child_by_field_name("value") or inner.child_by_field_name("right") if inner is not None else None
-    if value is None:
-        return
-    text, line, end = function.text(value), function.line(loop), "".join(function.text(condition).split())
-    if "--" in function.text(update) and end.endswith(">=0") and not _LESS_ONE.fullmatch(text):
-        yield function.insertion("bound", value.end_byte, " - 1", 0.6, "last", "start", line=line)
-    if _HALVES.search(function.text(update)) and operator_of(value) not in ("/", ">>"):
-        half = f"({text}) / 2" if operator_of(value) else f"{text} / 2"
-        yield function.replacement("bound", value, half, 1.0, "half", "start", line=line)
+    edits = function.exchanged(one, other)
+    is_number = [n.type == "number_literal" or function.callee(n).startswith("make_") for n in (one, other)]
+    lets_in = any(operator_of(n) in ("<", "<=") for n in (condition, *descendants(condition)))
+    cost = 0.4 if lets_in and is_number == [True, False] else 2.0
+    yield Change("expression", function.line(node), edits, cost, "turned", "turned_values")
 
 
 def _factors(function: Function) -> Iterator[Change]:
@@ -255,72 +280,6 @@ def _indices(access: Node) -> list[Node]:
         indices += [index] if index is not None else []
         current = current.child_by_field_name("argument")
     return indices[::-1]
-
-
-_TAIL = re.compile(
-    r"\w+ *(?:\+ *(?P<before>\d+) *< *(?P<end>\w+)|\+ *(?P<whole>\d+) *<= *(?P<last>\w+)"
-    r"|< *(?P<limit>\w+) *- *(?P<less>\d+))"
-)
-
-
-def _tail(function: Function, loop: Node) -> Iterator[Change]:
-    """`for (; k + 3 < n; k += 4)` with a loop behind it for those that are left over, one at a time."""
-    condition, steps = _counted_by(function, loop)
-    start, body = loop.child_by_field_name("initializer"), loop.child_by_field_name("body")
-    parts = _TAIL.fullmatch(function.text(condition)) if condition is not None else None
-    if parts is None or not steps or body is None or loop.parent is None or loop.parent.type != "compound_statement":
-        return
-    (name, step), *beside = steps
-    size = parts["end"] or parts["last"] or parts["limit"]
-    width = int(parts["whole"] or int(parts["before"] or parts["less"]) + 1)
-    following = loop.next_named_sibling
-    is_done = following is not None and following.type in LOOPS and name in function.parsed.words(following)
-    first = next((n for n in (listed(body) if body.type == "compound_statement" else [body]) if _adds(n)), None)
-    by_one = [(other, _part_of(text, width)) for other, text in beside]
-    if step != str(width) or is_done or first is None or not all(part for _other, part in by_one):
-        return
-    text = _first_term(function, first)
-    if re.search(rf"\b{name} *\+|\+ *{name}\b *[\])]", text) and f"{name} + 0" not in text:
-        return
-    is_declared = start is not None and start.type == "declaration"
-    head = f"for (int {name} = {size} / {width} * {width}; " if is_declared else "for (; "
-    updates = ", ".join([f"++{name}", *(f"++{o}" if part == "1" else f"{o} += {part}" for o, part in by_one)])
-    tail = f"\n{function.indent(loop)}{head}{name} < {size}; {updates}) {text}"
-    yield function.insertion("bound", loop.end_byte, tail, 0.5, "tail", "tail", line=function.line(loop))
-
-
-def _counted_by(function: Function, loop: Node) -> tuple[Node | None, list[tuple[str, str]]]:
-    """Return a loop's condition, and of an update `k += 4, p += 4` each variable and its step; [] of any other."""
-    parts = [loop.child_by_field_name("update")]
-    while (last := parts[-1]) is not None and last.type == "comma_expression":
-        parts[-1:] = [last.child_by_field_name("left"), last.child_by_field_name("right")]
-    assignments = [assignment_of(part) for part in parts]
-    steps = [(function.text(a[0]), function.text(a[2])) for a in assignments if a is not None and a[1] == "+="]
-    return loop.child_by_field_name("condition"), steps if len(steps) == len(parts) else []
-
-
-def _part_of(step: str, width: int) -> str:
-    """Return what is stepped by for one element where a step is for `width` of them: "n" of "4 * n"; "" if unknown."""
-    factors = [factor.strip() for factor in step.split("*")]
-    if str(width) not in factors or not all(re.fullmatch(r"\w+", factor) for factor in factors):
-        return ""
-    factors.remove(str(width))
-    return " * ".join(factors) or "1"
-
-
-def _adds(statement: Node) -> bool:
-    assignment = assignment_of(inner_of(statement))
-    return assignment is not None and assignment[1] == "+="
-
-
-def _first_term(function: Function, statement: Node) -> str:
-    """Return a statement that adds several terms as one that adds the first alone."""
-    assignment = assignment_of(inner_of(statement))
-    assert assignment is not None
-    term = assignment[2]
-    while operator_of(term) == "+" and (left := term.child_by_field_name("left")) is not None:
-        term = left
-    return f"{function.text(assignment[0])} += {function.text(term)};"
 
 
 def _chained(function: Function, node: Node) -> Iterator[Change]:

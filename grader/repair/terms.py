@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grader.repair.comparisons import kind_at
-from grader.repair.function import Access, Change, Function, Variable, is_own_call
+from grader.repair.function import BUILTINS, Access, Change, Function, Variable, is_own_call
 from grader.repair.nodes import (
     ancestors,
     arguments_of,
@@ -25,8 +25,9 @@ from grader.repair.nodes import (
     outside_brackets,
     sides_of,
     terms_of,
+    value_of,
 )
-from grader.submission.cpp.tree import WORD, descendants
+from grader.submission.cpp.tree import WORD, declared_name, descendants
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -64,6 +65,8 @@ def term_changes(function: Function) -> Iterator[Change]:
         sign = text[:1]
         edit = function.inserted(node.end_byte, f" {sign} {text[1:]}")
         yield Change("index", function.line(node), (edit,), AS_ELSEWHERE, "halo")
+    yield from _rows(function, indices)
+    yield from _of_thread(function)
     visited: set[int] = set()
     for index in indices:
         for place in (index.node, *_sums_within(index.node)):
@@ -149,14 +152,78 @@ def _others(function: Function, index: _Index, halos: set[str]) -> frozenset[str
     return frozenset(terms - halos - {f"+{index.array}"})
 
 
+def _rows(function: Function, indices: list[_Index]) -> Iterator[Change]:
+    """`s[i * n + k]` for `s[k]`: the row that other indices have, those of the same array first."""
+    rows: dict[str, dict[str, None]] = {}
+    for index in indices:
+        for sign, term in terms_of(index.node) if index.array else ():
+            if sign == "+" and operator_of(term) == "*":
+                rows.setdefault(index.array, {})[function.text(term)] = None
+    every_row = dict.fromkeys(row for of_array in rows.values() for row in of_array)
+    for index in indices:
+        terms = [term for _sign, term in terms_of(index.node)]
+        is_of_row = any(operator_of(term) == "*" for term in terms)
+        if not index.in_brackets or is_of_row or any(term.type not in PLAIN for term in terms):
+            continue
+        words, known = function.names_in(index.node), function.known_at(index.node)
+        for row in every_row:
+            names = set(WORD.findall(row))
+            if not names & words and names <= {*known, *BUILTINS, *"xyz"}:
+                cost = 1.4 if row in rows.get(index.array, ()) else 2.0
+                line = function.line(index.node)
+                yield function.insertion("index", index.node.start_byte, f"{row} + ", cost, "row", line=line)
+
+
+_OF_BLOCK = re.compile(
+    r"(?:\((?:int|size_t)\))?(?:blockIdx\.([xyz])(?:\*(?!gridDim)\(?[\w.*]+\)?)+|[\w.*]+\*blockIdx\.([xyz]))"
+)
+_WITHOUT_FACTOR = re.compile(r"block(?:Dim|Idx)\.([xyz])\+threadIdx\.\1")
+
+
+def _of_thread(function: Function) -> Iterator[Change]:
+    """An element's number in the whole grid of which a part was left out: of `blockIdx.x * blockDim.x` the thread, of
+    `blockDim.x + threadIdx.x` the block, of `k` what a loop over a block's part starts from."""
+    for node in function.nodes:
+        value = value_of(node)
+        if value is None or kind_at(function, value) != "index":
+            continue
+        text, line, name = "".join(function.text(value).split()), function.line(node), declared_name(node)
+        whole, sums = _OF_BLOCK.fullmatch(text), _WITHOUT_FACTOR.fullmatch(text)
+        known = function.known_at(value)
+        if whole is not None:
+            axis = whole[1] or whole[2]
+            yield function.insertion("index", value.end_byte, f" + threadIdx.{axis}", 1.8, "add_term", line=line)
+        elif sums is not None:
+            axis = sums[1]
+            number = f"blockIdx.{axis} * blockDim.{axis} + threadIdx.{axis}"
+            yield function.replacement("index", value, number, 0.4, "global_index")
+        elif value.type in ("identifier", "field_expression") and name:
+            for other in _first_elements(function, value):
+                if other in known and other != text:
+                    yield function.insertion("index", value.start_byte, f"{other} + ", 2.4, "add_term", line=line)
+
+
+def _first_elements(function: Function, node: Node) -> Iterator[str]:
+    """Yield variables that hold the number of a block's first element."""
+    for declared in function.nodes:
+        value = value_of(declared)
+        text = "".join(function.text(value).split()) if value is not None else ""
+        if declared.end_byte < node.start_byte and _OF_BLOCK.fullmatch(text):
+            yield declared_name(declared)
+
+
 def _added(function: Function, index: Node, *, in_brackets: bool) -> Iterator[Change]:
     if index.type not in PLAIN and operator_of(index) not in ("+", "-", "*"):
         return
     variables = function.known_at(index)
     words, text = function.names_in(index), function.text(index)
+    lengths = _lengths_of_rows(function, index)
     added: list[tuple[str, float, str]] = []
     for variable in variables.values():
         # A halo is as wide again on its other side.
+        if variable.name in lengths:
+            # Such a term would lead out of the row.
+            continue
         if variable.role == "size" and (variable.name not in words or variable.start == 0):
             cost = 3.9 if variable.start else 3.6 if variable.name in words else 3.2
             added += [(f" + {variable.name}", cost, "add_term"), (f" - {variable.name}", cost, "subtract")]
@@ -166,6 +233,20 @@ def _added(function: Function, index: Node, *, in_brackets: bool) -> Iterator[Ch
         added += [(f" + {name}", 4.6, "add_term") for name in ("threadIdx.x", "threadIdx.y") if name not in text]
     for more, cost, group in added:
         yield function.insertion(kind_at(function, index), index.end_byte, more, cost, group, line=function.line(index))
+
+
+def _lengths_of_rows(function: Function, index: Node) -> frozenset[str]:
+    """Return the names in the sizes of an array with several dimensions that an index stands in."""
+    access = next((a for a in ancestors(index, function.body) if a.type == "subscript_expression"), None)
+    inner = access.child_by_field_name("argument") if access is not None else None
+    outer = access.parent if access is not None else None
+    is_one_of_several = inner is not None and inner.type == "subscript_expression"
+    is_one_of_several |= outer is not None and outer.type == "subscript_expression"
+    if access is None or not is_one_of_several:
+        return frozenset()
+    array = function.text(access).partition("[")[0]
+    declared = [n for n in function.nodes if n.type == "array_declarator" and declared_name(n) == array]
+    return frozenset(word for n in declared for word in function.parsed.words(n)) - {array}
 
 
 def _multiplied(
@@ -184,6 +265,10 @@ def _multiplied(
             continue
         words = function.names_in(term)
         usual = own.get(_AXIS.sub("", text), {})
+        if is_product:
+            first, _sign, rest = text.partition(" * ")
+            longer = [o for o in own.get(_AXIS.sub("", first), ()) if o.startswith(f"{rest} * ")]
+            usual = dict.fromkeys(o.removeprefix(f"{rest} * ") for o in longer)
         for factor in dict.fromkeys([*usual, *factors]):
             names = set(WORD.findall(factor))
             if (factor in variables or names <= variables.keys()) and (is_product or not names & words):

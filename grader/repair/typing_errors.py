@@ -49,9 +49,7 @@ def typing_changes(function: Function) -> Iterator[Change]:
             yield from _parentheses(function, node)
         if operator_of(node) == "*":
             yield from _literal_block(function, node)
-        if node.type == "for_statement":
-            yield from _stride(function, node)
-        elif node.type == "compound_statement":
+        if node.type == "compound_statement":
             yield from _neighbours(function, node)
         elif node.type == "if_statement":
             yield from _turned_round(function, node)
@@ -97,37 +95,6 @@ def _literal_block(function: Function, node: Node) -> Iterator[Change]:
         if text.startswith("blockIdx."):
             size = text.replace("blockIdx", "blockDim")
             yield function.replacement("index", other, size, 0.9, "global_index")
-
-
-def _stride(function: Function, loop: Node) -> Iterator[Change]:
-    """A loop that begins at the thread's number in the grid and goes on by the threads of its block alone, or by the
-    number of blocks alone."""
-    start, condition, update = (loop.child_by_field_name(n) for n in ("initializer", "condition", "update"))
-    step = assignment_of(update)
-    if step is None or step[1] != "+=":
-        return
-    if condition is not None and "blockIdx" in function.text(condition):
-        # Up to the end of the block's own part.
-        return
-    words, text = _begins_at(function, start if start is not None else step[0]), function.text(step[2])
-    for axis in "xyz":
-        if not {f"blockIdx.{axis}", f"threadIdx.{axis}"} <= words:
-            continue
-        for own, other, detail in (("blockDim", "gridDim", "stride"), ("gridDim", "blockDim", "stride_blocks")):
-            if text == f"{own}.{axis}":
-                more = f"{text} * {other}.{axis}"
-                yield function.replacement("bound", step[2], more, -1.0, "stride", detail, line=function.line(loop))
-
-
-def _begins_at(function: Function, node: Node) -> set[str]:
-    """Return the names that a loop's start is made of, and those that its names were declared with."""
-    words = set(function.names_in(node))
-    named = words | {function.text(n) for n in (node, *descendants(node)) if n.type == "identifier"}
-    for declared in function.nodes:
-        value = value_of(declared)
-        if value is not None and declared.end_byte <= node.end_byte and declared_name(declared) in named:
-            words |= set(function.names_in(value))
-    return words
 
 
 _AXIS = ("<", ">", "<=", ">=")

@@ -233,8 +233,8 @@ DETAILS = {
     kind: frozenset(details.split())
     for kind, details in {
         "barrier": (
-            "after loop_end loop_start loop_both in_branch before_branch out_of_loop later removed stronger warp "
-            "between"
+            "after loop_end loop_start loop_both in_branch before_branch out_of_loop later too_early removed stronger "
+            "warp between"
         ),
         "guard": (
             "missing missing_around removed continues returns returns_early returns_break returns_late returns_around "
@@ -249,7 +249,7 @@ DETAILS = {
             "wrapped in_place template shuffle_mask shuffle_width cancellation digits division parentheses "
             "chained opposite shuffle_way neighbour factor squared unused unsigned signed narrow "
             "not_shared lost macro shadowed stale atomic brackets twice order all_lanes lane fraction itself "
-            "by_distance by_xor bits"
+            "by_distance by_xor bits turned_values member"
         ),
         "index": (
             "exchanged unused axes axes_next names_next tile macro macro_name threads everything crossed limit groups "

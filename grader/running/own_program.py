@@ -261,9 +261,12 @@ def _case(trials: Trials, evidence: Evidence, kernel: BoundKernel, run: SeenRun)
     return earlier or trials.run(kernel, kind, sizes)
 
 
-def with_overrun(evidence: Evidence, kernel: BoundKernel) -> Evidence:
+def with_overrun(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> Evidence:
     """`evidence` with arrays of the program that are too small for what its kernel, which stays within the arrays of
-    every case that it is graded by, is told to do with them; at the line that allocates them."""
+    every case that it is graded by, is told to do with them; at the line that allocates them.
+
+    A kernel that leaves arrays which are large enough for the sizes of that launch is graded by a run at these as well.
+    """
     is_within = not any(hazard.kind == "out_of_bounds" for run in evidence.runs for hazard in run.outcome.hazards)
     is_right = all(run.is_right and run.outcome.status == "ok" for run in evidence.runs)
     if not evidence.runs or not is_within or not is_right or evidence.halo is not None or evidence.margin is not None:
@@ -272,6 +275,9 @@ def with_overrun(evidence: Evidence, kernel: BoundKernel) -> Evidence:
     name, faults = kernel.binding.kernel.name, list[HostFault]()
     for run in kernel.submission.observed.runs:
         launches = [x for x in run.launches if run.results and x.kernel == name and x.line in lines and x.hazards]
+        case = _case(trials, evidence, kernel, run) if launches else None
+        if case is not None and case.leaves_its_arrays:
+            return replace(evidence, runs=(*evidence.runs, case))
         for launch in launches:
             texts = [(s.file, s.text) for s in kernel.submission.sources if s.file in run.files]
             faults += _overrun(launch, texts)

@@ -216,4 +216,4 @@ def _staged(trials: Trials, drawn_trials: Trials, evidence: Evidence, kernel: Bo
     evidence = with_own_check(trials, evidence, kernel)
     evidence = with_wrong_check(with_own_launches(evidence, kernel), kernel)
     evidence = _with_tests(trials, evidence, kernel)
-    return with_overrun(with_margin(trials, evidence, kernel), kernel)
+    return with_overrun(trials, with_margin(trials, evidence, kernel), kernel)

@@ -470,8 +470,8 @@ REMARKS: Texts = {
         "to different code, which is wrong."
     ),
     "own_sizes": N_(
-        "Graded only at {sizes}: it is a constant of the program, and when the grader gave it another value in the "
-        "device code, the kernel was wrong."
+        "Graded only at {sizes}: this is a constant of the program, and for another value the kernel would have to be "
+        "changed elsewhere too."
     ),
     "other_kernel": N_(
         "{kernel} ({file}:{line}) may be this variant as well. It was graded too and earns {points:g} points at most; "

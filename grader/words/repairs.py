@@ -86,6 +86,8 @@ REPAIRS: Texts = {
     ),
     "expression_brackets": N_("Parentheses are missing in line {line}: the terms of the sum belong together."),
     "expression_twice": N_("Line {line} repeats the line before it."),
+    "expression_turned_values": N_("The two values after the condition in line {line} are in each other's place."),
+    "expression_member": N_("Line {line} uses the wrong member of a vector: one of x, y, z and w in place of another."),
     "expression_order": N_(
         "Line {line} uses a value that the statement after it sets: the two are in the wrong order."
     ),
@@ -191,6 +193,10 @@ REPAIRS: Texts = {
     "barrier_loop_both": N_("Two barriers are missing in the loop body: after line {line}, and at its end."),
     "barrier_before_branch": N_("The barrier in line {line} is inside a branch: it belongs before it."),
     "barrier_later": N_("The barrier in line {line} comes too early: it belongs after the statement that follows it."),
+    "barrier_too_early": N_(
+        "Line {line} reads what other threads store before the barrier that waits for it: it belongs after the barrier "
+        "in line {to_line}."
+    ),
     "barrier_in_branch": N_("The barrier in line {line} is inside a branch: it belongs after it."),
     "barrier_out_of_loop": N_(
         "The barrier in line {line} is inside a loop that not all threads run equally often: it belongs after the loop."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.repair.expressions import expression_changes
+from grader.repair.loops import loop_changes
 from tests.repair.kernels import changes
 
 
@@ -158,12 +159,12 @@ def test_a_bound_that_divides_itself_is_rounded_up() -> None:
 def test_a_loop_that_goes_as_far_as_it_reaches_goes_as_others_do() -> None:
     body = "for (int j = 0; j < TILE; j += TILE) out[j] = 1;\nfor (int j = 0; j < TILE; j += ROWS) out[j] = a[j];"
     before = "#define TILE 32\n#define ROWS 8\n"
-    of_step = {b: c for b, c in changes(expression_changes, body, before).items() if c.group == "step"}
+    of_step = {b: c for b, c in changes(loop_changes, body, before).items() if c.group == "step"}
     assert of_step[body.replace("j += TILE", "j += ROWS")].cost == 0.8
     assert of_step[body.replace("j += ROWS", "j += TILE")].cost == 1.6
     assert {c.kind for c in of_step.values()} == {"bound"} and len(of_step) == 6
     assert not [
-        c for c in changes(expression_changes, "for (int j = 0; j < n; j++) out[j] = 1;").values() if c.group == "step"
+        c for c in changes(loop_changes, "for (int j = 0; j < n; j++) out[j] = 1;").values() if c.group == "step"
     ]
 
 

@@ -7,9 +7,11 @@ import pytest
 from grader.repair.barriers import barrier_changes
 from grader.repair.conditions import guard_changes, surplus_changes
 from grader.repair.expressions import expression_changes
+from grader.repair.loops import loop_changes
 from grader.repair.several_places import array_changes
 from grader.repair.slips import slip_changes
 from grader.repair.statements import value_changes
+from grader.repair.terms import term_changes
 from tests.repair.kernels import Make, changes
 
 LIMITS = "int x = threadIdx.x, r = 1;\nint b = min(x + r, n), c = min(x - r, {other});\nout[b] = out[c];"
@@ -149,7 +151,7 @@ TREE = "__shared__ float s[64];\nint t = threadIdx.x;\n"
         ),
         # A block steps by its own threads.
         (
-            expression_changes,
+            loop_changes,
             "for (int i = threadIdx.x; i < n; i += blockDim.x * gridDim.x) out[i] = 1;",
             "blockDim.x * gridDim.x",
             "blockDim.x",
@@ -171,16 +173,88 @@ TREE = "__shared__ float s[64];\nint t = threadIdx.x;\n"
             2.0,
         ),
         (expression_changes, "int h = n / 3;\nout[h] = 1;", "3", "2", 1.3),
-        # What an unrolled loop leaves over.
+        # Each thread of a block begins at its own number.
+        (loop_changes, "for (int k = 0; k < n; k += blockDim.x) out[k] = 1;", "k = 0", "k = threadIdx.x", 0.9),
+        (
+            loop_changes,
+            "int t = threadIdx.x;\nfor (int k = 0; k < n; k += 256) out[k] = t;",
+            "k = 0",
+            "k = t",
+            0.9,
+        ),
+        (
+            loop_changes,
+            "for (int k = blockIdx.x * blockDim.x; k < n; k += blockDim.x * gridDim.x) out[k] = 1;",
+            "= blockIdx.x * blockDim.x",
+            "= blockIdx.x * blockDim.x + threadIdx.x",
+            0.6,
+        ),
+        (loop_changes, "for (int k = threadIdx.x; k < n; ++k) out[k] = 1;", "++k", "k += blockDim.x", 1.2),
+        (loop_changes, "for (int k; k < n; ++k) out[k] = 1;", "int k", "int k = 0", -0.5),
+        # Members of vectors, two values of a choice.
         (
             slip_changes,
+            "float4 v;\nv.x = 1;\nv.y = 2;\nv.z = 3;\nv.z = 4;\nout[0] = v.x;",
+            "v.z = 4",
+            "v.w = 4",
+            -0.8,
+        ),
+        (slip_changes, "float2 v = make_float2(1, 2);\nout[0] = v.x * v.x;", "* v.x", "* v.y", 1.6),
+        (slip_changes, "int i = threadIdx.x;\nout[i] = i < n ? 0 : a[i];", "0 : a[i]", "a[i] : 0", 0.4),
+        (slip_changes, "int i = threadIdx.x;\nout[i] = i < n ? a[i] : 0;", "a[i] : 0", "0 : a[i]", 2.0),
+        # A row that other indices have, and a part of a thread's number.
+        (term_changes, "int i = 1, k = 2;\nout[i * n + k] = a[k];", "a[k]", "a[i * n + k]", 2.0),
+        (term_changes, "int i = blockIdx.x * blockDim.x;\nout[i] = 1;", "blockDim.x", "blockDim.x + threadIdx.x", 1.8),
+        (
+            term_changes,
+            "int i = blockDim.x + threadIdx.x;\nout[i] = 1;",
+            "blockDim.x",
+            "blockIdx.x * blockDim.x",
+            0.4,
+        ),
+        (
+            term_changes,
+            "int first = blockIdx.x * 64 * 8;\nint k = threadIdx.x;\nint g = k;\nout[g] = first;",
+            "g = k",
+            "g = first + k",
+            2.4,
+        ),
+        # A tree's other half has no partner.
+        (
+            lambda function: guard_changes(function, {}),
+            f"{TREE}for (int d = 32; d > 0; d /= 2) {{\ns[t] += s[t + d];\n__syncthreads();\n}}",
+            "s[t] +=",
+            "if (t < d) s[t] +=",
+            0.8,
+        ),
+        (
+            lambda function: guard_changes(function, {}),
+            f"{TREE}for (int d = 1; d < 64; d *= 2) {{\ns[t] = s[t] + s[t - d];\n__syncthreads();\n}}",
+            "s[t] =",
+            "if (t >= d) s[t] =",
+            0.8,
+        ),
+        (
+            lambda function: barrier_changes(function, shares=True),
+            f"{TREE}s[t] = a[t];\nfloat v = s[63 - t];\nint w = 1;\n__syncthreads();\nout[t] = v;",
+            "float v = s[63 - t];\nint w = 1;\n__syncthreads();",
+            "int w = 1;\n__syncthreads();\nfloat v = s[63 - t];",
+            0.6,
+        ),
+        (expression_changes, "int i = max((int)blockDim.x, n - 3);\nout[i] = 1;", "max", "min", 0.5),
+        (expression_changes, "int i = max(n - 3, 0);\nout[i] = 1;", "max", "min", 1.8),
+        (expression_changes, "int x = 3, i = x & 15;\nout[i] = 1;", "& 15", "& 31", 1.6),
+        (expression_changes, "int i = threadIdx.x;\nout[i ^ (i << 1)] = 1;", "(i << 1)", "(i)", 1.6),
+        # What an unrolled loop leaves over.
+        (
+            loop_changes,
             "float s = 0;\nint k = 0;\nfor (; k + 1 < n; k += 2) {\ns += a[k];\ns += a[k + 1];\n}\nout[0] = s;",
             "\nout",
             "\nfor (; k < n; ++k) s += a[k];\nout",
             0.5,
         ),
         (
-            slip_changes,
+            loop_changes,
             "float s = 0;\nfor (int k = 0; k < n - 1; k += 2) s += a[k] + a[k + 1];\nout[0] = s;",
             "\nout",
             "\nfor (int k = n / 2 * 2; k < n; ++k) s += a[k];\nout",
@@ -198,9 +272,9 @@ TREE = "__shared__ float s[64];\nint t = threadIdx.x;\n"
         (value_changes, "float v = 0;\n{\nfloat v = a[0];\n}\nout[0] = v;", "float v = a", "v = a", 0.4),
         (value_changes, "float v = 0;\n{\nfloat v = a[0];\n}\nout[0] = v;", "float v = a", "v += a", 0.6),
         (value_changes, "for (int k = 0; k < n; ++k)\nout[n] += a[k];", "for", "out[n] = 0;\nfor", 0.6),
-        (slip_changes, "for (int j = n; j >= 0; --j) out[j] = 1;", "j = n;", "j = n - 1;", 0.6),
+        (loop_changes, "for (int j = n; j >= 0; --j) out[j] = 1;", "j = n;", "j = n - 1;", 0.6),
         (
-            slip_changes,
+            loop_changes,
             f"{TREE}for (int d = blockDim.x; d > 0; d /= 2) s[t] += s[t + d];",
             "blockDim.x;",
             "blockDim.x / 2;",
@@ -270,6 +344,6 @@ TAIL = "for (int k = n / 4 * 4; k < n; ++k, ++p, q += n) s += p[0] * q[0];"
 )
 def test_the_rest_of_an_unrolled_loop_moves_its_pointers_by_one_element(update: str, tail: str) -> None:
     head = f"float s = 0;\nconst float *p = a, *q = b;\nfor (int k = 0; k + 3 < n; k += 4, {update}) {{\n"
-    found = changes(slip_changes, f"{head}s += p[0] * q[0];\ns += p[3] * q[3 * n];\n}}\nout[0] = s;")
+    found = changes(loop_changes, f"{head}s += p[0] * q[0];\ns += p[3] * q[3 * n];\n}}\nout[0] = s;")
     made = [line.strip() for text, c in found.items() if c.detail == "tail" for line in text.split("\n")]
     assert [line for line in made if line.startswith("for (int k = n")] == [tail] * bool(tail)

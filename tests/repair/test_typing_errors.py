@@ -9,6 +9,7 @@ import pytest
 from grader.repair.function import changed
 from grader.repair.host_arguments import host_of
 from grader.repair.host_slips import host_slip_changes
+from grader.repair.loops import loop_changes
 from grader.repair.typing_errors import typing_changes
 from grader.submission.cpp.parse import parse
 from grader.submission.source import SourceText
@@ -32,12 +33,6 @@ PAIR = "int x = threadIdx.x, y = threadIdx.y;\nint w = blockDim.x, h = blockDim.
         ("int k = 0;\nk ^= k;\nout[k] = 1;", "k ^= k", "k ^= 1", -2.5),
         ("int i = 1;\nout[i] = a[n * 2 + i];", "out[i]", "out[n * 2 + i]", 1.2),
         ("__shared__ int s[8];\ns[0] = a[0];", "int s", "float s", 0.5),
-        (
-            "for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x) out[i] = 1;",
-            "+= blockDim.x",
-            "+= blockDim.x * gridDim.x",
-            -1.0,
-        ),
         (f"{PAIR}int b = min(y + 1, w - 1);\nout[b] = 1;", "w - 1", "h - 1", 0.2),
         (
             "int i = threadIdx.x;\nfloat *own = out + blockIdx.x * 8;\nown[i] = i & 4;",
@@ -66,7 +61,7 @@ def test_shuffles_have_their_words() -> None:
 def test_a_loop_over_the_grid_goes_on_by_all_its_threads(start: str, step: str, more: str, detail: str) -> None:
     own = f"int {'own' if start else 'i'} = blockIdx.x * blockDim.x + threadIdx.x;\n"
     body = own + f"for ({start}; i < n; i += {step}) out[i] = i;"
-    made = {text: c.detail for text, c in changes(typing_changes, body).items() if c.group == "stride"}
+    made = {text: c.detail for text, c in changes(loop_changes, body).items() if c.group == "stride"}
     assert made == ({body.replace(f"+= {step}", f"+= {step} * {more}"): detail} if detail else {})
 
 
@@ -74,9 +69,10 @@ def test_what_is_in_order_is_left_alone() -> None:
     stepping = "for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) out[i] = i;"
     # Up to the end of the block's own part.
     own = "for (int i = blockIdx.x * 64 + threadIdx.x; i < 64 * (blockIdx.x + 1); i += blockDim.x) out[i] = i;"
-    assert not any("gridDim" in text for text in changes(typing_changes, own))
+    assert not any("gridDim" in text for text in changes(loop_changes, own))
     for body in (stepping, f"{PAIR}int b = min(y + 1, h - 1);\nout[b] = 1;", "int k = 1;\nk ^= 1;\nout[k] = 1;"):
         assert not changes(typing_changes, body)
+    assert not [c for c in changes(loop_changes, stepping).values() if c.group == "stride"]
 
 
 HEAD = "__global__ void k(float *in, float *out, int n);\nvoid f(float *a, float *b, int n) {\n"

@@ -157,3 +157,63 @@ def test_of_two_faults_one_may_be_mended(graded: Grade, tmp_path: Path) -> None:
     found = check(graded("transpose", tmp_path / "transpose.cu").checks, "shared.correct")
     assert found.hint.startswith(f"x and y are swapped in line 46 and in the next one. {GONE}")
     assert found.repair is None
+
+
+NARROW = """__global__ void naive(const float *A, const float *B, float *C, int n) {
+    int row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x;
+    if (row >= n || col >= n) return;
+    short p = row * n;
+    float s = 0;
+    for (int k = 0; k < n; k++) s += A[p + k] * B[k * n + col];
+    C[p + col] = s;
+}
+int main() {
+    int n = 192;
+    float *h = (float *)calloc(n * n, 4), *a, *b, *c;
+    cudaMalloc(&a, n * n * 4);
+    cudaMalloc(&b, n * n * 4);
+    cudaMalloc(&c, n * n * 4);
+    cudaMemcpy(a, h, n * n * 4, cudaMemcpyHostToDevice);
+    cudaMemcpy(b, h, n * n * 4, cudaMemcpyHostToDevice);
+    naive<<<dim3((n + 15) / 16, (n + 15) / 16), dim3(16, 16)>>>(a, b, c, n);
+    cudaMemcpy(h, c, n * n * 4, cudaMemcpyDeviceToHost);
+}
+"""
+
+
+@pytest.mark.slow
+def test_a_kernel_that_is_wrong_at_its_programs_size_alone_is_no_fault_of_its_arrays(
+    graded: Grade, tmp_path: Path
+) -> None:
+    # At sizes of the lab every product fits into a short.
+    path = tmp_path / "matmul.cu"
+    path.write_text(NARROW, "utf-8")
+    result = graded("matmul", path)
+    correct = check(result.checks, "naive.correct")
+    assert (correct.status, correct.message.partition(" elements")[0]) == ("fail", "4032 of 36864")
+    assert check(result.checks, "naive.memory_safety").status == "fail"
+    assert correct.repair is not None and "+    int p = row * n;" in correct.repair.diff
+    assert not any("too small" in c.message for c in result.checks if c.check == "host_code")
+
+
+@pytest.mark.slow
+def test_a_grid_of_one_axis_is_not_short_of_another(graded: Grade, tmp_path: Path) -> None:
+    # Without the block's number every block does what the first one does: the kernel speaks of no y at all.
+    text = (Path(__file__).parents[1] / "kernels" / "matmul" / "good" / "size_first.cu").read_text("utf-8")
+    path = tmp_path / "matmul.cu"
+    path.write_text(text.replace("blockIdx.x * blockDim.x + threadIdx.x", "threadIdx.x"), "utf-8")
+    correct = check(graded("matmul", path).checks, "naive.correct")
+    assert (correct.status, correct.line) == ("fail", 4)
+    assert correct.repair is not None
+    assert "+    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;" in correct.repair.diff
+
+
+@pytest.mark.slow
+def test_who_stores_a_part_of_a_vector_was_not_turned_away(graded: Grade, tmp_path: Path) -> None:
+    # One member is set twice, so another is never stored: no condition around is to blame.
+    text = (Path(__file__).parents[1] / "kernels" / "transpose" / "good" / "shuffled_stores.cu").read_text("utf-8")
+    path = tmp_path / "transpose.cu"
+    path.write_text(text.replace("four.w =", "four.z ="), "utf-8")
+    correct = check(graded("transpose", path).checks, "padded.correct")
+    assert "turns away" not in correct.hint
+    assert correct.repair is not None and any(row.startswith("+") and "four.w =" in row for row in correct.repair.diff)

@@ -1,0 +1,244 @@
+"""Changes of loops: where they start, by how much they go on, and elements that are left over behind them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.repair.function import Change, Function
+from grader.repair.nodes import assignment_of, inner_of, listed, operator_of, sides_of, value_of
+from grader.submission.cpp.tree import LOOPS, declared_name, descendants, remembered
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+MAX_STEPS = 4
+"""Steps of other loops that one is tried with."""
+WARP = 32
+"""Threads; a loop that goes on by as many or more is one of all threads of a block."""
+_HALVES = re.compile(r"/=\s*2$|>>=\s*1$")
+_LESS_ONE = re.compile(r".*-\s*1\s*")
+
+
+def loop_changes(function: Function) -> Iterator[Change]:
+    """Yield the changes of a function's loops, in order of the text."""
+    for node in function.nodes:
+        if node.type == "for_statement":
+            yield from _step(function, node)
+            yield from _of_all_threads(function, node)
+            yield from _stride(function, node)
+            yield from _starts(function, node)
+            yield from _starts_at_thread(function, node)
+            yield from _without_start(function, node)
+            yield from _tail(function, node)
+
+
+def _step(function: Function, loop: Node) -> Iterator[Change]:
+    step, bound = _step_of(loop), loop.child_by_field_name("condition")
+    if step is None or bound is None:
+        return
+    text = function.text(step)
+    # One that goes as far as it reaches runs once.
+    runs_once = bound.type == "binary_expression" and _is_right_of(function, bound, text)
+    usual = dict.fromkeys([*_steps(function), "blockDim.x", "blockDim.y"])
+    constants = [v.name for v in function.known_at(loop).values() if v.role == "size" and not v.start]
+    start = loop.child_by_field_name("initializer")
+    is_of_grid = start is not None and "blockIdx" in function.parsed.words(start)
+    parts = {function.text(side) for side in sides_of(step) if side is not None and not is_of_grid}
+    for other in dict.fromkeys([*usual, *constants]):
+        if other != text:
+            # The block's own threads step by their number, not by that of the whole grid.
+            cost = 0.8 if runs_once or other in parts else 1.6 if other in usual else 2.0
+            yield function.replacement("bound", step, other, cost, "step")
+
+
+def _of_all_threads(function: Function, loop: Node) -> Iterator[Change]:
+    """`for (int k = threadIdx.x; …; ++k)` by the number of the block's threads."""
+    update, value = loop.child_by_field_name("update"), _start_of(loop)
+    if update is None or value is None or "++" not in function.text(update):
+        return
+    name = update.child_by_field_name("argument")
+    if name is not None and "threadIdx" in _begins_at(function, value):
+        for other in dict.fromkeys([*_steps(function), "blockDim.x"]):
+            yield function.replacement("bound", update, f"{function.text(name)} += {other}", 1.2, "step", "step")
+
+
+def _steps(function: Function) -> list[str]:
+    def found() -> list[str]:
+        items = [item for item in function.parsed.functions.values() if item.is_device]
+        loops = [n for item in items for n in descendants(item.node) if n.type == "for_statement"]
+        steps = [step for loop in loops if (step := _step_of(loop)) is not None and step.type != "number_literal"]
+        return list(dict.fromkeys(function.text(step) for step in steps))[:MAX_STEPS]
+
+    return remembered(function.parsed, "loop steps", found)
+
+
+def _step_of(loop: Node) -> Node | None:
+    """Return what is added to a loop's variable each time; None where that is 1."""
+    update = assignment_of(loop.child_by_field_name("update"))
+    return update[2] if update is not None and update[1] == "+=" else None
+
+
+def _is_right_of(function: Function, comparison: Node, text: str) -> bool:
+    right = comparison.child_by_field_name("right")
+    return right is not None and function.text(right) == text
+
+
+def _stride(function: Function, loop: Node) -> Iterator[Change]:
+    """A loop that begins at the thread's number in the grid and goes on by the threads of its block alone, or by the
+    number of blocks alone."""
+    start, condition, update = (loop.child_by_field_name(n) for n in ("initializer", "condition", "update"))
+    step = assignment_of(update)
+    if step is None or step[1] != "+=":
+        return
+    if condition is not None and "blockIdx" in function.text(condition):
+        # Up to the end of the block's own part.
+        return
+    words, text = _begins_at(function, start if start is not None else step[0]), function.text(step[2])
+    for axis in "xyz":
+        if not {f"blockIdx.{axis}", f"threadIdx.{axis}"} <= words:
+            continue
+        for own, other, detail in (("blockDim", "gridDim", "stride"), ("gridDim", "blockDim", "stride_blocks")):
+            if text == f"{own}.{axis}":
+                more = f"{text} * {other}.{axis}"
+                yield function.replacement("bound", step[2], more, -1.0, "stride", detail, line=function.line(loop))
+
+
+def _begins_at(function: Function, node: Node) -> set[str]:
+    """Return the names that a loop's start is made of, and those that its names were declared with."""
+    words = set(function.names_in(node))
+    named = words | {function.text(n) for n in (node, *descendants(node)) if n.type == "identifier"}
+    for declared in function.nodes:
+        value = value_of(declared)
+        if value is not None and declared.end_byte <= node.end_byte and declared_name(declared) in named:
+            words |= set(function.names_in(value))
+    return words
+
+
+def _starts(function: Function, loop: Node) -> Iterator[Change]:
+    """A loop that counts down to 0 from the last element in place of the number of elements; one that halves its
+    variable from half as far."""
+    update, condition = loop.child_by_field_name("update"), loop.child_by_field_name("condition")
+    value = _start_of(loop)
+    if value is None or update is None or condition is None:
+        return
+    text, line, end = function.text(value), function.line(loop), "".join(function.text(condition).split())
+    if "--" in function.text(update) and end.endswith(">=0") and not _LESS_ONE.fullmatch(text):
+        yield function.insertion("bound", value.end_byte, " - 1", 0.6, "last", "start", line=line)
+    if _HALVES.search(function.text(update)) and operator_of(value) not in ("/", ">>"):
+        half = f"({text}) / 2" if operator_of(value) else f"{text} / 2"
+        yield function.replacement("bound", value, half, 1.0, "half", "start", line=line)
+
+
+def _starts_at_thread(function: Function, loop: Node) -> Iterator[Change]:
+    """A loop that all threads of a block share, `for (k = 0; …; k += blockDim.x)`, from the thread's own number: else
+    every thread handles the same elements."""
+    step, value = _step_of(loop), _start_of(loop)
+    if step is None or value is None or "threadIdx" in _begins_at(function, value):
+        return
+    words = function.parsed.words(step)
+    if "blockDim" not in words and not any(n.isdigit() and int(n) >= WARP for n in words | {function.text(step)}):
+        return
+    text = function.text(value)
+    if "blockIdx" in function.parsed.words(value):
+        yield function.insertion(
+            "bound", value.end_byte, " + threadIdx.x", 0.6, "start", "start", line=function.line(loop)
+        )
+        return
+    if text != "0":
+        return
+    others = [v for n in function.nodes if n.type == "for_statement" and (v := _start_of(n)) is not None]
+    starts = [function.text(v) for v in others if "threadIdx" in function.parsed.words(v)]
+    known = function.known_at(loop)
+    for node in function.nodes:
+        declared = value_of(node)
+        if declared is not None and declared_name(node) in known and "threadIdx" in function.parsed.words(declared):
+            starts += [declared_name(node)] if "blockIdx" not in function.parsed.words(declared) else []
+    if "threadIdx.y" in function.text(function.body):
+        starts.append("threadIdx.y * blockDim.x + threadIdx.x")
+    for number, other in enumerate(dict.fromkeys([*starts, "threadIdx.x"])):
+        yield function.replacement("bound", value, other, 0.9 + 0.1 * number, "start", "start")
+
+
+def _without_start(function: Function, loop: Node) -> Iterator[Change]:
+    """`for (int k; …)` from 0."""
+    start = loop.child_by_field_name("initializer")
+    declarator = start.child_by_field_name("declarator") if start is not None else None
+    if declarator is not None and declarator.type == "identifier":
+        yield function.insertion("bound", declarator.end_byte, " = 0", -0.5, "start", "start", line=function.line(loop))
+
+
+def _start_of(loop: Node) -> Node | None:
+    """Return what a loop's variable begins with."""
+    start = loop.child_by_field_name("initializer")
+    inner = start.child_by_field_name("declarator") if start is not None and start.type == "declaration" else start
+    if inner is None:
+        return None
+    return inner.child_by_field_name("value") or inner.child_by_field_name("right")
+
+
+_TAIL = re.compile(
+    r"\w+ *(?:\+ *(?P<before>\d+) *< *(?P<end>\w+)|\+ *(?P<whole>\d+) *<= *(?P<last>\w+)"
+    r"|< *(?P<limit>\w+) *- *(?P<less>\d+))"
+)
+
+
+def _tail(function: Function, loop: Node) -> Iterator[Change]:
+    """`for (; k + 3 < n; k += 4)` with a loop behind it for those that are left over, one at a time."""
+    condition, steps = _counted_by(function, loop)
+    start, body = loop.child_by_field_name("initializer"), loop.child_by_field_name("body")
+    parts = _TAIL.fullmatch(function.text(condition)) if condition is not None else None
+    if parts is None or not steps or body is None or loop.parent is None or loop.parent.type != "compound_statement":
+        return
+    (name, step), *beside = steps
+    size = parts["end"] or parts["last"] or parts["limit"]
+    width = int(parts["whole"] or int(parts["before"] or parts["less"]) + 1)
+    following = loop.next_named_sibling
+    is_done = following is not None and following.type in LOOPS and name in function.parsed.words(following)
+    first = next((n for n in (listed(body) if body.type == "compound_statement" else [body]) if _adds(n)), None)
+    by_one = [(other, _part_of(text, width)) for other, text in beside]
+    if step != str(width) or is_done or first is None or not all(part for _other, part in by_one):
+        return
+    text = _first_term(function, first)
+    if re.search(rf"\b{name} *\+|\+ *{name}\b *[\])]", text) and f"{name} + 0" not in text:
+        return
+    is_declared = start is not None and start.type == "declaration"
+    head = f"for (int {name} = {size} / {width} * {width}; " if is_declared else "for (; "
+    updates = ", ".join([f"++{name}", *(f"++{o}" if part == "1" else f"{o} += {part}" for o, part in by_one)])
+    tail = f"\n{function.indent(loop)}{head}{name} < {size}; {updates}) {text}"
+    yield function.insertion("bound", loop.end_byte, tail, 0.5, "tail", "tail", line=function.line(loop))
+
+
+def _counted_by(function: Function, loop: Node) -> tuple[Node | None, list[tuple[str, str]]]:
+    """Return a loop's condition, and of an update `k += 4, p += 4` each variable and its step; [] of any other."""
+    parts = [loop.child_by_field_name("update")]
+    while (last := parts[-1]) is not None and last.type == "comma_expression":
+        parts[-1:] = [last.child_by_field_name("left"), last.child_by_field_name("right")]
+    assignments = [assignment_of(part) for part in parts]
+    steps = [(function.text(a[0]), function.text(a[2])) for a in assignments if a is not None and a[1] == "+="]
+    return loop.child_by_field_name("condition"), steps if len(steps) == len(parts) else []
+
+
+def _part_of(step: str, width: int) -> str:
+    """Return what is stepped by for one element where a step is for `width` of them: "n" of "4 * n"; "" if unknown."""
+    factors = [factor.strip() for factor in step.split("*")]
+    if str(width) not in factors or not all(re.fullmatch(r"\w+", factor) for factor in factors):
+        return ""
+    factors.remove(str(width))
+    return " * ".join(factors) or "1"
+
+
+def _adds(statement: Node) -> bool:
+    assignment = assignment_of(inner_of(statement))
+    return assignment is not None and assignment[1] == "+="
+
+
+def _first_term(function: Function, statement: Node) -> str:
+    """Return a statement that adds several terms as one that adds the first alone."""
+    assignment = assignment_of(inner_of(statement))
+    assert assignment is not None
+    term = assignment[2]
+    while operator_of(term) == "+" and (left := term.child_by_field_name("left")) is not None:
+        term = left
+    return f"{function.text(assignment[0])} += {function.text(term)};"
