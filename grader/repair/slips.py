@@ -7,10 +7,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from grader.repair.comparisons import kind_at
-from grader.repair.function import BUILTINS, Change, Function
+from grader.repair.function import BUILTINS, Access, Change, Function
 from grader.repair.nodes import (
     ancestors,
     arguments_of,
@@ -57,6 +58,7 @@ def slip_changes(function: Function) -> Iterator[Change]:
         yield from _chained(function, node)
         yield from _clamped(function, node)
     yield from _members(function)
+    yield from _as_stored(function)
     groups = dict(_groups(function))
     for node in function.nodes:
         if node.type == "identifier" and function.text(node) in groups:
@@ -171,6 +173,41 @@ def _squared(function: Function, node: Node) -> Iterator[Change]:
         yield function.replacement("expression", node, name, 1.0, "squared", "squared")
     elif operator_of(node) == "+" and re.search(rf"\b{name}\s*=?\s*\d*\.\d", function.parsed.source.text):
         yield function.replacement("expression", right, f"{name} * {name}", 1.8, "squared")
+
+
+_SWIZZLE = re.compile(r"[%^&]")
+MOST_ACCESSES = 3
+
+
+def _as_stored(function: Function) -> Iterator[Change]:
+    """An element of a tile read by the index that it is stored by, two names exchanged, and the other way round:
+    `tile[x * S + (y + x) % S]` where `tile[y * S + (x + y) % S]` is stored, whatever else is written there."""
+    own = {v.name for v in function.variables if v.role == "array" and v.start > function.body.start_byte}
+    stored: dict[str, list[Access]] = {}
+    read: dict[str, list[Access]] = {}
+    for access in function.accesses:
+        if access.array in own:
+            (stored if is_stored(access.node) else read).setdefault(access.array, []).append(access)
+    for array in stored.keys() & read.keys():
+        if max(len(stored[array]), len(read[array])) > MOST_ACCESSES:
+            continue
+        pairs = [(one, other) for one in read[array] for other in stored[array]]
+        for one, model in [*pairs, *(pair[::-1] for pair in pairs)]:
+            yield from _like(function, one, model)
+
+
+def _like(function: Function, access: Access, model: Access) -> Iterator[Change]:
+    """An access with the index of another one in which two names are exchanged."""
+    known, text, index = function.known_at(access.node), function.text(access.node), function.text(model.node)
+    names = [name for name in sorted(model.words) if name in known and known[name].role == "index"][:MOST_NAMES]
+    if not model.words <= known.keys() or not _SWIZZLE.search(index):
+        return
+    for one, other in combinations(names, 2):
+        swap = {one: other, other: one}
+        parts = re.split(r"(\w+)", index)
+        turned = "".join(swap.get(part, part) for part in parts)
+        if turned != text:
+            yield function.replacement("index", access.node, turned, 1.0, "as_stored")
 
 
 MEMBERS = "xyzw"

@@ -103,6 +103,7 @@ def test_the_square_of_a_constant_may_be_meant(value: str, is_tried: bool) -> No
     assert list(made) == ["out[0] = a[0] + EPS * EPS;"] * is_tried
 
 
+TILE = "__shared__ float s[1024];\nint x = threadIdx.x, y = threadIdx.y;\n"
 TREE = "__shared__ float s[64];\nint t = threadIdx.x;\n"
 
 
@@ -245,6 +246,14 @@ TREE = "__shared__ float s[64];\nint t = threadIdx.x;\n"
         (expression_changes, "int i = max(n - 3, 0);\nout[i] = 1;", "max", "min", 1.8),
         (expression_changes, "int x = 3, i = x & 15;\nout[i] = 1;", "& 15", "& 31", 1.6),
         (expression_changes, "int i = threadIdx.x;\nout[i ^ (i << 1)] = 1;", "(i << 1)", "(i)", 1.6),
+        # A swizzled tile is read by the index that it is stored by, turned.
+        (
+            slip_changes,
+            f"{TILE}s[y * 32 + (x + y) % 32] = a[x];\n__syncthreads();\nout[y] = s[x * 32 + (y - x + 32) % 32];",
+            "s[x * 32 + (y - x + 32) % 32]",
+            "s[x * 32 + (y + x) % 32]",
+            1.0,
+        ),
         # What an unrolled loop leaves over.
         (
             loop_changes,
