@@ -24,7 +24,6 @@ from grader.running.evidence import Evidence, Instead
 SEEN = {"seen": True}
 """Of a fault that a run of the program showed, whatever its kernels are."""
 HOST_POINTER = "programs.host_pointer_launched"
-NEVER_RAN = msg("checks.launch.hint_never_ran")
 
 
 def judge_launch(evidence: Evidence, settings: Settings) -> Verdict:
@@ -87,8 +86,9 @@ def _judged_launch(evidence: Evidence) -> Verdict:
         swapped = with_own_words(evidence, msg("checks.launch.swapped", kernel=kernel.name, **handed))
         return failed(swapped, msg("checks.launch.hint_swapped"), line=site.line, data=SEEN)
     if threads > devices.MAX_THREADS_PER_BLOCK:
+        too_large = msg("checks.launch.too_large", shape=shape, threads=threads, limit=devices.MAX_THREADS_PER_BLOCK)
         return failed(
-            _too_large(shape, threads),
+            joined(too_large, msg("checks.launch.failed_time") if _never_ran(evidence) else None) or too_large,
             _too_large_hint(evidence, shape, threads),
             line=site.line,
             data={"threads": threads},
@@ -96,7 +96,7 @@ def _judged_launch(evidence: Evidence) -> Verdict:
     if any(n < 1 or n > limit for n, limit in zip(site.block, devices.MAX_BLOCK, strict=True)):
         return failed(
             msg("checks.launch.impossible_side", shape=shape, limit="×".join(str(n) for n in devices.MAX_BLOCK)),
-            NEVER_RAN,
+            _never_ran(evidence),
             line=site.line,
             data={"threads": threads},
         )
@@ -104,7 +104,7 @@ def _judged_launch(evidence: Evidence) -> Verdict:
     if site.shared_bytes is not None and site.shared_bytes > limit:
         return failed(
             msg("checks.launch.shared_bytes", n=site.shared_bytes, limit=limit),
-            joined(NEVER_RAN, msg("checks.launch.hint_shared_bytes")),
+            joined(_never_ran(evidence), msg("checks.launch.hint_shared_bytes")),
             line=site.line,
             data={"shared_bytes": site.shared_bytes},
         )
@@ -139,7 +139,7 @@ def _judged_launch(evidence: Evidence) -> Verdict:
         )
         return failed(with_own_words(evidence, fault.message), hint, line=fault.line, data=SEEN)
     if site.observed and site.grid is not None:
-        verdict = _of_grid(site.grid, threads, site.line)
+        verdict = _of_grid(evidence, site.grid, threads, site.line)
         if verdict is not None:
             return verdict
     return passed(msg("checks.launch.passed", shape=shape, n=threads), line=site.line, data={"threads": threads})
@@ -202,13 +202,13 @@ def _shape(block: tuple[int, int, int]) -> str:
     return "×".join(str(n) for n in block[: 3 if block[2] > 1 else 2])
 
 
-def _of_grid(grid: tuple[int, int, int], threads: int, line: int) -> Verdict | None:
+def _of_grid(evidence: Evidence, grid: tuple[int, int, int], threads: int, line: int) -> Verdict | None:
     """Fail for a grid that no device takes, or that leaves all the work to one thread."""
     blocks = _shape(grid)
     for axis, size, limit in zip("xyz", grid, devices.MAX_GRID, strict=True):
         if not 1 <= size <= limit:
             message = msg("checks.launch.impossible_grid", grid=blocks, axis=axis, size=size, limit=limit)
-            return failed(message, NEVER_RAN, line=line, data={"grid": list(grid)})
+            return failed(message, _never_ran(evidence), line=line, data={"grid": list(grid)})
     if prod(grid) * threads == 1:
         return failed(
             msg("checks.launch.one_thread"),
@@ -219,8 +219,10 @@ def _of_grid(grid: tuple[int, int, int], threads: int, line: int) -> Verdict | N
     return None
 
 
-def _too_large(shape: str, threads: int) -> Message:
-    return msg("checks.launch.too_large", shape=shape, threads=threads, limit=devices.MAX_THREADS_PER_BLOCK)
+def _never_ran(evidence: Evidence) -> Message | None:
+    """What a program that asks for no errors would have been told of a launch that fails."""
+    is_asked = evidence.host.is_observed and not any(fault.kind == "unchecked" for fault in evidence.host.faults)
+    return None if is_asked else msg("checks.launch.hint_never_ran")
 
 
 def _too_large_hint(evidence: Evidence, shape: str, threads: int) -> Message | None:
@@ -231,7 +233,7 @@ def _too_large_hint(evidence: Evidence, shape: str, threads: int) -> Message | N
         else rule.block_at(evidence.lab.cases["emulator"].observe)
     )
     words = msg("checks.launch.hint_too_large", shape=shape, threads=threads, allowed=_shape((x, y, z)), n=x * y * z)
-    return joined(words, NEVER_RAN, msg("checks.launch.hint_graded_with"))
+    return joined(words, _never_ran(evidence), msg("checks.launch.hint_graded_with"))
 
 
 SHARE_LOST = 0.5
@@ -252,6 +254,9 @@ def judge_host_code(evidence: Evidence, settings: HostCodeSettings) -> Verdict:
     faults = host.counted(settings.of)
     if all(run.is_right for run in evidence.runs):
         faults = tuple(fault for fault in faults if fault.message.id not in MAY_BE_MEANT)
+    else:
+        # It may have crashed over what the kernel left.
+        faults = tuple(fault for fault in faults if fault.kind != "crash")
     kind = "program" if evidence.lab.program is not None else "function"
     if not faults and evidence.lab.makes_launches and not evidence.launches:
         # Host code that stands around no launch, or does not come to its end, has shown nothing.
@@ -273,7 +278,7 @@ def judge_host_code(evidence: Evidence, settings: HostCodeSettings) -> Verdict:
         data |= SEEN
         message = with_own_words(evidence, message) if first.kind != "own_check" else message
     credit = max(0.0, 1 - SHARE_LOST * len(kinds))
-    is_exact = first.kind == "copy" and first.message.id not in NOT_EXACT
+    is_exact = first.kind in ("copy", "crash") and first.message.id not in NOT_EXACT
     hint = None if is_exact else _fault_hint(first.kind)
     if first.message.id in PAST:
         hint = _fault_hint("set")

@@ -20,7 +20,7 @@ from grader.message import msg
 from grader.processes.limits import IS_LINUX
 from grader.programs import own_check, starts
 from grader.programs.execution import TOO_LARGE, Setting, run_each
-from grader.programs.records import MAX_COPIES, MAX_LAUNCHES, Observation, ProgramFinding, RunLimits, Start
+from grader.programs.records import CRASHES, MAX_COPIES, MAX_LAUNCHES, Observation, ProgramFinding, RunLimits, Start
 from grader.programs.remembered import Stored
 from grader.programs.runtime.devices import GRADING
 from grader.programs.sources import Sources
@@ -70,7 +70,15 @@ FEWEST_PER_THREAD = 20
 MAX_WITH_RESULTS = 3
 MAX_SMALLER = 3
 HOST_FAULTS = frozenset(
-    {"copy_direction", "copy_size", "bad_symbol", "clock_before_end", "event_not_recorded", "event_not_reached"}
+    {
+        "copy_direction",
+        "copy_size",
+        "bad_symbol",
+        "clock_before_end",
+        "event_not_recorded",
+        "event_not_reached",
+        "event_order",
+    }
     | {"launch_refused", "host_pointer"}
     | {"time_of_failed_launch", "double_free", "wrong_free", "use_after_free", "leak", "never_read", "alloc_size"}
     | {"overwritten", "not_waited", "stream_race", "host_changed"}
@@ -162,7 +170,7 @@ class _Results:
             self.whole = self._asked[-1], observations[-1]
         observed = [*zip(self._ways, observations[: self._traced], strict=False)]
         most = max((len(_kernels(one)) for _way, one in observed), default=0)
-        left = [way for way, one in observed if one.exit is not None and len(_kernels(one)) == most and _is_small(one)]
+        left = [way for way, one in observed if _has_ended(one) and len(_kernels(one)) == most and _is_small(one)]
         # It was seen as it is, and need not have been given sizes.
         left += [way for way in self._ways[self._traced :] if way.arguments]
         left = [way for way in left if way not in self._asked]
@@ -181,10 +189,15 @@ def _is_small(observation: Observation) -> bool:
     return threads * FEWEST_PER_THREAD <= WITH_RESULTS.kernel_instructions
 
 
+def _has_ended(observation: Observation) -> bool:
+    """Whether a program came to its end, or crashed on its way there."""
+    return observation.exit is not None or (observation.cause is not None and observation.cause.id in CRASHES)
+
+
 def _has_results(observation: Observation) -> bool:
     """Whether every launch of a run was executed, so that its results count."""
     whole = all(launch.status != "traced" for launch in observation.launches)
-    return observation.exit is not None and bool(observation.launches) and whole
+    return _has_ended(observation) and bool(observation.launches) and whole
 
 
 def _runs_and_results(

@@ -28,6 +28,8 @@ LIMITS = frozenset(
     | {"programs.hangs_on_card"}
 )
 """Ids of causes that are limits of a run, not of the program."""
+CRASHES = frozenset({"programs.segmentation_fault", "programs.bad_address", "programs.division_by_zero"})
+"""Ids of causes that are the host code's own doing, whatever there is to call."""
 
 
 def is_limit(cause: Message | None) -> bool:

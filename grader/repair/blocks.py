@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -149,14 +150,7 @@ def launch_call_changes(host: Host, launch: Launch, kernels: Collection[str]) ->
         if neighbour.function.item == function.item and text != function.text(launch.grid):
             cost = 1.2 if function.text(launch.grid) == "1" else 1.9
             yield function.replacement("launch", launch.grid, text, cost, "grid", "grid", line=launch.line)
-    used_at_place: list[set[str]] = [set() for _argument in launch.arguments]
-    for neighbour in host.launches:
-        if neighbour.function.item == function.item and len(neighbour.arguments) == len(launch.arguments):
-            for place, node in enumerate(neighbour.arguments):
-                used_at_place[place].add(function.text(node))
-    for place, node in enumerate(launch.arguments):
-        for text in sorted(used_at_place[place] - {function.text(node)}):
-            yield function.replacement("launch", node, text, 1.3, "arguments", "argument", line=launch.line)
+    yield from other_arguments(launch, host.launches)
 
 
 def _is_named_so(launch: Launch) -> bool:
@@ -175,7 +169,7 @@ def _named_crosswise(host: Host, launch: Launch) -> Iterator[Change]:
     """Arguments that are called as each other's parameters are."""
     item = host.parsed.functions.get(launch.callee)
     names = [declared_name(inner) for inner, _type in parameter_nodes(item)] if item is not None else []
-    texts = [launch.function.text(node) for node in launch.arguments]
+    texts = [launch.function.text(node).rpartition(".")[2].rpartition("->")[2] for node in launch.arguments]
     for one, other in combinations(range(min(len(names), len(texts))), 2):
         if names[one] != names[other] and (texts[one], texts[other]) == (names[other], names[one]):
             edits = launch.function.exchanged(launch.arguments[one], launch.arguments[other])
@@ -210,3 +204,58 @@ def instances(launch: Launch, numbers: Collection[str]) -> Iterator[Change]:
         if function.text(node).isdigit():
             for number in sorted({*numbers} - {function.text(node)}):
                 yield function.replacement("launch", node, number, 1.0, "instance", "instance", line=launch.line)
+
+
+def other_arguments(launch: Launch, launches: Sequence[Launch], names: Sequence[str] = ()) -> Iterator[Change]:
+    """What other launches of the same function hand over in an argument's place, or what is called as its parameter.
+
+    names: of the kernel's parameters.
+    """
+    function = launch.function
+    near = [x for x in launches if x.function.item == function.item and len(x.arguments) == len(launch.arguments)]
+    known = function.known_at(launch.grid)
+    for place, node in enumerate(launch.arguments):
+        texts = {function.text(x.arguments[place]) for x in near}
+        texts |= {name for name in names[place : place + 1] if name in known}
+        for text in sorted(texts - {function.text(node)}):
+            yield function.replacement("launch", node, text, 1.3, "arguments", "argument", line=launch.line)
+
+
+def limit_changes(launch: Launch) -> Iterator[Change]:
+    """Yield changes of the limit of dynamic shared memory: raised for this kernel, and as far as the launch asks."""
+    yield from _raised_otherwise(launch)
+    yield from _opted_in(launch)
+
+
+def _opted_in(launch: Launch) -> Iterator[Change]:
+    function, call = launch.function, launch.grid
+    while call.parent is not None and call.type != "call_expression":
+        call = call.parent
+    callee, statement = call.child_by_field_name("function"), call.parent
+    is_alone = statement is not None and statement.parent is not None and statement.type == "expression_statement"
+    if launch.shared is None or callee is None or statement is None or not is_alone:
+        return
+    if statement.parent is not None and statement.parent.type == "compound_statement":
+        attribute = f"cudaFuncAttributeMaxDynamicSharedMemorySize, {function.text(launch.shared)}"
+        text = f"cudaFuncSetAttribute({function.text(callee)}, {attribute});\n{function.indent(statement)}"
+        yield function.insertion("launch", statement.start_byte, text, 3.0, "opt_in", "opt_in", line=launch.line)
+
+
+def _raised_otherwise(launch: Launch) -> Iterator[Change]:
+    """A call of cudaFuncSetAttribute that raises the limit of another kernel than the one launched, or by too little,
+    or that sets something else."""
+    function = launch.function
+    for node in function.nodes if launch.shared is not None else ():
+        arguments = nodes.arguments_of(node) if function.callee(node) == "cudaFuncSetAttribute" else []
+        if len(arguments) != 3 or launch.shared is None:
+            continue
+        line, wanted = function.line(node), function.text(launch.shared)
+        is_own = re.search(rf"\b{re.escape(launch.callee)}\b", function.text(arguments[0])) is not None
+        if "MaxDynamicSharedMemorySize" not in function.text(arguments[1]):
+            limit = f"cudaFuncAttributeMaxDynamicSharedMemorySize, {wanted}"
+            edit = replace(function.replaced(arguments[1], limit), end=function.replaced(arguments[2], "").end)
+            yield Change("launch", line, (edit,), 2.8, "opt_in", "opt_in_what")
+        elif not is_own:
+            yield function.replacement("launch", arguments[0], launch.callee, 2.8, "opt_in", "opt_in_other", line=line)
+        elif wanted != function.text(arguments[2]):
+            yield function.replacement("launch", arguments[2], wanted, 2.7, "opt_in", "opt_in_less", line=line)

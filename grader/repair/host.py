@@ -47,6 +47,8 @@ MAX_RUN = 4
 CHECKS = checks_with("host")
 UNFILLED = ("never_filled", "constant_unset", "filled_twice", "filled_output")
 """Ids of faults of arrays into which nothing was copied."""
+UNREAD = ("programs.never_read", "checks.host_code.never_fetched")
+"""Ids of faults of results that nobody copies back."""
 WAITS = ("programs.read_before", "programs.stream_race", "programs.host_changed")
 """How ids begin of faults of a host that does not wait."""
 MOVED = ("earlier", "later")
@@ -72,6 +74,14 @@ NAMED: Mapping[str, tuple[str, ...]] = {
     **{f"programs.copy_{what}": ("bytes", "size") for what in ("of_pointer", "too_short", "reads_past", "writes_past")},
     "programs.copy_other_pitch": ("pitch",),
     "programs.copied_back_short": ("bytes", "size"),
+    "checks.host_code.copied_short": ("bytes", "size"),
+    "programs.event_not_reached": ("event_wait",),
+    "programs.event_not_recorded": ("recorded", "recorded_after"),
+    "programs.event_order": ("events", "recorded", "recorded_after"),
+    **dict.fromkeys(UNREAD, ("fetch",)),
+    "programs.raised_carveout": ("opt_in_what",),
+    "programs.raised_for_another": ("opt_in_other",),
+    "programs.raised_too_little": ("opt_in_less",),
     "programs.count_of_bytes": ("bytes",),
     "programs.set_past": ("bytes", "size"),
     "programs.symbol_too_short": ("bytes", "size"),
@@ -80,7 +90,7 @@ NAMED: Mapping[str, tuple[str, ...]] = {
     "programs.use_after_free": MOVED,
 }
 """What a fault says is to be changed, by the id of its message: details of changes."""
-ANYWHERE = frozenset({"bytes", "size", *MOVED})
+ANYWHERE = frozenset({"bytes", "size", "fetch", "recorded", "recorded_after", *MOVED})
 """Changes that may stand in another line than their fault: where a size is defined, or what comes too early."""
 
 
@@ -96,7 +106,8 @@ class _Subject:
     def faults(self) -> Iterator[tuple[str, int, Message]]:
         """Yield plain file name, line and message of all faults."""
         for fault in (*self.evidence.host.faults, *self.evidence.host.of_launch):
-            yield fault.file.rpartition("/")[2], fault.line, fault.message
+            for said in sentences_of(fault.message):
+                yield fault.file.rpartition("/")[2], fault.line, said
         for check in self.checks:
             file = (check.file or self.kernel.binding.kernel.file).rpartition("/")[2]
             for sentence in sentences_of(check.message_said):
@@ -172,11 +183,16 @@ def _subjects(
 ) -> Iterator[_Subject]:
     for name, kernel in kernels.items():
         failed = [c for c in checks if c.variant == name and c.check in CHECKS and c.status == "fail"]
-        failed = [c for c in failed if c.data.get("seen")]
+        failed = [c for c in failed if c.data.get("seen") or _is_observed(evidence_by_variant[name])]
         if failed:
             word = said_of(kernel)
             is_wrong = word is not None and not word.is_right
             yield _Subject(kernel, evidence_by_variant[name], failed, is_wrong)
+
+
+def _is_observed(evidence: Evidence) -> bool:
+    """Whether a run showed results that nobody reads, or a time that is none."""
+    return any(f.kind == "time" or f.message.id == "programs.never_read" for f in evidence.host.faults)
 
 
 def _ranked(original: Original, subjects: Sequence[_Subject]) -> list[tuple[ParsedFile, Change]]:
@@ -186,6 +202,7 @@ def _ranked(original: Original, subjects: Sequence[_Subject]) -> list[tuple[Pars
     unfilled: set[str] = set()
     waiting: list[tuple[str, int, int]] = []
     never: set[str] = set()
+    unread: set[str] = set()
     template_numbers: set[str] = set()
     for subject in subjects:
         if subject.evidence.host.never_launches or subject.kernel.binding.is_never_launched:
@@ -198,6 +215,8 @@ def _ranked(original: Original, subjects: Sequence[_Subject]) -> list[tuple[Pars
                 unfilled |= mentioned - {str(message.data.get("other", ""))}
             if message.id == INSTANCE:
                 template_numbers.add(str(message.data["value"]))
+            if message.id in UNREAD:
+                unread.add(str(message.data["kernel"]).partition("<")[0])
             if message.id.startswith(WAITS):
                 waiting.append((file, line, _launched(message)))
     rows: list[tuple[float, ParsedFile, Change]] = []
@@ -205,7 +224,7 @@ def _ranked(original: Original, subjects: Sequence[_Subject]) -> list[tuple[Pars
         file = parsed.file.rpartition("/")[2]
         calls = host_of(parsed)
         own = [c for name, line, launched in waiting if name == file for c in waits(calls, line, launched)]
-        own += host_changes(calls, arrays, unfilled, never, template_numbers)
+        own += host_changes(calls, arrays, unfilled, never, template_numbers, unread)
         here = lines.get(file, set())
         for change in own:
             wanted = [s for s in subjects if s.is_wrong or s.names(parsed, change)]

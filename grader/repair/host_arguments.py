@@ -7,6 +7,7 @@ factor: in the call itself, where the size is computed, or in what a function th
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -30,6 +31,8 @@ ALLOCATES = {"cudaMalloc": 1, "cudaMallocManaged": 1}
 SIZED = {**COPIES, **SETS, **ALLOCATES}
 PITCHED = {"cudaMemcpy2D": (0, 2), "cudaMemcpy2DAsync": (0, 2), "cudaMallocPitch": (0,)}
 """Calls that take a pitch, and which of their arguments are the arrays; the pitch comes next to each."""
+EXTENT_AT = 4
+"""Of a copy of rows: which argument is the width in bytes, before the height."""
 FREES = ("cudaFree", "cudaFreeAsync")
 
 
@@ -89,6 +92,17 @@ def statement_of(function: Function, node: Node) -> Node | None:
     return None
 
 
+_CHECKED = re.compile(r"(?:(?P<macro>\w+)\s*\(\s*)?cuda[A-Z]\w*\s*\(")
+
+
+def checked(function: Function) -> str:
+    """Return how most calls of the runtime stand in a function: bare, or within a macro that looks at their result."""
+    calls = [_CHECKED.match(function.text(n)) for n in function.statements if n.type == "expression_statement"]
+    macros = Counter(match["macro"] or "" for match in calls if match is not None)
+    macro = macros.most_common(1)[0][0] if macros else ""
+    return f"{macro}({{}});" if macro else "{};"
+
+
 DIRECTIONS = ("cudaMemcpyHostToDevice", "cudaMemcpyDeviceToHost", "cudaMemcpyDeviceToDevice")
 MAX_NAMES = 6
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -127,7 +141,7 @@ def other_ends(host: Host, call: Call, index: int) -> list[str]:
     else:
         side = side_of(call, index)
         for other in host.calls:
-            if other.function.item != call.function.item:
+            if other.function.item != call.function.item and not _are_shared(call, other):
                 continue
             if other.name in ALLOCATES and side == "device":
                 texts |= dict.fromkeys(sorted(names_in_text(other.text(0)) - {"void"}))
@@ -145,6 +159,13 @@ def other_ends(host: Host, call: Call, index: int) -> list[str]:
 
     wanted = held(own)
     return [text for text in texts if text and text != own and (not wanted or held(text) <= wanted)][:MAX_NAMES]
+
+
+def _are_shared(call: Call, other: Call) -> bool:
+    """Whether a call of another function is given nothing that is declared in either of the two: members of an object,
+    or what stands outside of functions."""
+    declared = {v.name for f in (call.function, other.function) for v in f.variables if v.start > 0}
+    return not names_in_text(other.text(0) + " " + other.text(1)) & declared
 
 
 def side_of(call: Call, index: int) -> str:
@@ -193,6 +214,21 @@ def pitch_changes(host: Host) -> Iterator[Change]:
             if own and len(call.arguments) > place + 1 and call.text(place + 1) != own:
                 edit = call.function.replaced(call.arguments[place + 1], own)
                 yield Change("host", call.line, (edit,), 0.3, "pitch", "pitch")
+
+
+def extent_changes(host: Host) -> Iterator[Change]:
+    """Yield the width and the height of other copies of rows for one that names others."""
+    copies = [call for call in host.pitched if call.name != "cudaMallocPitch" and len(call.arguments) > EXTENT_AT + 1]
+    for call in copies:
+        for place in (EXTENT_AT, EXTENT_AT + 1):
+            for text in dict.fromkeys(
+                other.text(place) for other in copies if other.function.item == call.function.item
+            ):
+                if text != call.text(place):
+                    is_in_bytes = "sizeof" in text and "sizeof" not in call.text(place)
+                    edit = call.function.replaced(call.arguments[place], text)
+                    detail = "bytes" if is_in_bytes else "size"
+                    yield Change("host", call.line, (edit,), 0.8 if is_in_bytes else 1.2, "size", detail)
 
 
 def field_changes(parsed: ParsedFile) -> Iterator[Change]:
@@ -269,11 +305,19 @@ def _sizes(host: Host, call: Call) -> Iterator[Change]:
         symbol = call.text(int("From" in call.name))
         if symbol and own != f"sizeof({symbol})":
             yield function.replacement("host", node, f"sizeof({symbol})", 1.1, "size", "size", line=call.line)
-    same = [c for c in host.calls if c.function.item == function.item and c.name in SIZED]
+    same = [c for c in host.calls if c.function.item == function.item and SIZED.get(c.name, 99) < len(c.arguments)]
     sizes = dict.fromkeys(c.text(SIZED[c.name]) for c in same)
     for other in [s for s in sizes if s and s != own][:MAX_SIZES]:
         yield function.replacement("host", node, other, 1.7, "size", "size", line=call.line)
     yield from _of_numbers(function, source)
+    for part in named_in(source):
+        # `total * sizeof(float)`, where `total` lacks a factor.
+        number = _definition(function, part)
+        if number.id != part.id:
+            # What several sizes are computed by is likelier wrong than each of them.
+            uses = sum(function.text(part) in function.parsed.words(c.arguments[SIZED[c.name]]) for c in same)
+            shift = -0.6 if uses > 1 else 0.1
+            yield from (replace(change, cost=change.cost + shift) for change in _of_numbers(function, number))
     yield from _by_callers(host, call, source)
 
 

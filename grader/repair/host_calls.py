@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from grader.repair import host_arguments
-from grader.repair.blocks import cap_changes, instances, launch_call_changes, loop_changes
+from grader.repair.blocks import cap_changes, instances, launch_call_changes, limit_changes, loop_changes
 from grader.repair.function import Change, Function, host_functions, parameter_nodes
-from grader.repair.host_arguments import field_changes
+from grader.repair.host_arguments import checked, field_changes
 from grader.repair.host_slips import host_slip_changes
 from grader.repair.nodes import (
     ancestors,
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 STREAM_AT = {"cudaStreamSynchronize": 0, "cudaMemcpyAsync": 4, "cudaMemsetAsync": 3, "cudaEventRecord": 1}
 """Calls that name a stream, and where."""
 MAX_STREAMS = 3
-_CHECKED = re.compile(r"(?:(?P<macro>\w+)\s*\(\s*)?cuda[A-Z]\w*\s*\(")
 _CLOCK = re.compile(r"\bnow\(\)|\bclock\(\)|omp_get_wtime|gettimeofday|clock_gettime|QueryPerformanceCounter")
 _AT_WORK = re.compile(r"\bcuda[A-Z]|<<<")
 _LEADING = re.compile(r"^(?:d|h|dev|device|host|g|gpu|cpu|c|const)_?(?=[A-Z_a-z])", re.IGNORECASE)
@@ -48,11 +47,13 @@ def host_changes(
     unfilled: Collection[str],
     kernels: Collection[str],
     numbers: Collection[str] = (),
+    unread: Collection[str] = (),
 ) -> Iterator[Change]:
     """What may be wrong of a file's calls.
 
     arrays: names that are spoken of already; unfilled: those of them that nothing was copied into.
     kernels: those that are launched nowhere.  numbers: that a template is to be launched with.
+    unread: kernels whose results nobody fetches.
     """
     for call in host.calls:
         if call.name in host_arguments.COPIES:
@@ -61,18 +62,20 @@ def host_changes(
         yield from host_arguments.size_changes(host, call, arrays)
         yield from _places(host, call)
     yield from host_arguments.pitch_changes(host)
+    yield from host_arguments.extent_changes(host)
     for name in sorted(unfilled):
         yield from _missing(host, name)
     for launch in host.launches:
         yield from launch_call_changes(host, launch, kernels)
         yield from instances(launch, numbers)
+        yield from limit_changes(launch)
     yield from field_changes(host.parsed)
     yield from stream_changes(host.parsed)
     yield from given_changes(host.parsed)
     yield from loop_changes(host)
     yield from cap_changes(host)
     yield from tree_changes(host.parsed)
-    yield from host_slip_changes(host)
+    yield from host_slip_changes(host, unread)
 
 
 def given_changes(parsed: ParsedFile) -> Iterator[Change]:
@@ -151,18 +154,10 @@ def waits(host: host_arguments.Host, line: int, launched: int = 0) -> Iterator[C
                 is_it = launched < first <= line <= last
             if is_it and node.parent is not None and node.parent.type == "compound_statement":
                 place = _clock_before(function, node, launched) or node
-                call = _checked(function).format("cudaDeviceSynchronize()")
+                call = checked(function).format("cudaDeviceSynchronize()")
                 edit = function.inserted(place.start_byte, f"{call}\n{function.indent(place)}")
                 yield Change("host", function.line(place), (edit,), 0.5, "wait", "wait")
                 break
-
-
-def _checked(function: Function) -> str:
-    """Return how most calls of the runtime stand in a function: bare, or within a macro that looks at their result."""
-    calls = [_CHECKED.match(function.text(n)) for n in function.statements if n.type == "expression_statement"]
-    macros = Counter(match["macro"] or "" for match in calls if match is not None)
-    macro = macros.most_common(1)[0][0] if macros else ""
-    return f"{macro}({{}});" if macro else "{};"
 
 
 def _clock_before(function: Function, node: Node, launched: int) -> Node | None:
@@ -337,7 +332,7 @@ def _reset(host: host_arguments.Host) -> Iterator[Change]:
                     continue
                 own, indent = f"{name}_at_first", launch.function.indent(statement)
                 text = f"const {host.parsed.text(type_node)} {own} = {first};\n{indent}"
-                call = _checked(launch.function).format(f"cudaMemcpyToSymbol({name}, &{own}, sizeof({own}))")
+                call = checked(launch.function).format(f"cudaMemcpyToSymbol({name}, &{own}, sizeof({own}))")
                 text += f"{call}\n{indent}"
                 edit = launch.function.inserted(statement.start_byte, text)
                 yield Change("host", launch.function.line(statement), (edit,), 0.4, "reset", "reset", made)
@@ -357,7 +352,7 @@ def initial_changes(host: host_arguments.Host, arrays: Collection[str]) -> Itera
         for number, other in enumerate(others[:MAX_SIZES]):
             # What a kernel does not write of it, as a border, is that of the array that it takes turns with.
             text = f"cudaMemcpy({own}, {other.name}, {call.text(1)}, cudaMemcpyDeviceToDevice)"
-            line = f"\n{function.indent(call.statement)}{_checked(function).format(text)}"
+            line = f"\n{function.indent(call.statement)}{checked(function).format(text)}"
             edit = function.inserted(call.statement.end_byte, line)
             yield Change("host", call.line, (edit,), 0.35 + 0.1 * number, "unset", "unset_copy")
     for launch in host.launches:
@@ -383,7 +378,7 @@ def initial_changes(host: host_arguments.Host, arrays: Collection[str]) -> Itera
                 f"cudaMemcpy({name}, {other}, sizeof(*{name}), cudaMemcpyDeviceToDevice)" for other in same_type[:1]
             ]
             for number, inserted in enumerate(calls):
-                text = _checked(function).format(inserted)
+                text = checked(function).format(inserted)
                 edit = function.inserted(statement.start_byte, f"{text}\n{function.indent(statement)}")
                 cost = 0.3 + 0.1 * number + (0.0 if name in arrays else 0.5)
                 yield Change("host", function.line(statement), (edit,), cost, "unset", "unset")

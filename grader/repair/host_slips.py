@@ -1,27 +1,38 @@
 """Changes of what host code has one too many or one too few of: the size of a pointer, the rest of a division, a swap
-of two buffers, a launch, an element of a loop; and of the array at an offset.
+of two buffers, a launch, an element of a loop, a wait for an event, a copy back; and of the array at an offset.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from grader.repair.function import Change, Function, host_functions
-from grader.repair.host_arguments import Call, Host, other_ends, statement_of
+from grader.repair.host_arguments import ALLOCATES, Call, Host, checked, other_ends, statement_of
+from grader.repair.launches import Launch
 from grader.repair.nodes import ancestors, arguments_of, is_statement, listed, operator_of, sides_of, value_of
 from grader.submission.cpp.tree import LOOPS, declared_name, descendants
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 _SIZE_OF = re.compile(r"sizeof\s*\(?\s*(\w+)\s*\)?")
 _WITH_ELEMENTS = frozenset(["fwrite", "fread", "malloc", "calloc", "realloc", "memcpy", "memmove", "memset"])
 _POINTER = re.compile(r"(\w+)\s*(\+.*)", re.DOTALL)
 _COPIES = ("cudaMemcpy", "cudaMemcpyAsync")
+_WAITS = re.compile(r"\bcuda(?:\w+Synchronize|GetLastError|PeekAtLastError|EventRecord|EventElapsedTime)\b")
 
 
-def host_slip_changes(host: Host) -> Iterator[Change]:
-    """Yield the changes of what stands there once too often or was left out."""
+def host_slip_changes(host: Host, unread: Collection[str] = ()) -> Iterator[Change]:
+    """Yield the changes of what stands there once too often or was left out; unread: kernels whose results nobody
+    fetches."""
+    for launch in host.launches:
+        if launch.callee in unread:
+            yield from _fetches(host, launch)
     for function in host_functions(host.parsed):
+        yield from _events(function)
         yield from _sizes_of_pointers(function)
         yield from _rests(function)
         yield from _twice(function)
@@ -34,6 +45,88 @@ def host_slip_changes(host: Host) -> Iterator[Change]:
     yield from _swaps(host)
     for function in host_functions(host.parsed):
         yield from _other_frees(function)
+
+
+def _events(function: Function) -> Iterator[Change]:
+    """A wait for the event that ends a time, before the time is asked for; both events in each other's place; and the
+    record of an event that is not recorded before the launch, or behind it."""
+    launched = [s for n in function.nodes if n.type == "kernel_call_syntax" and (s := statement_of(function, n))]
+    recorded = [(function.text(arguments_of(n)[0]), n.start_byte) for n in function.nodes if _records(function, n)]
+    for node in function.nodes:
+        events = arguments_of(node)[1:] if function.callee(node) == "cudaEventElapsedTime" else []
+        statement = statement_of(function, node)
+        if statement is None or len(events) != 2:
+            continue
+        line, (first, last) = function.line(node), map(function.text, events)
+        ready = checked(function).format(f"cudaEventSynchronize({last})")
+        edit = function.inserted(statement.start_byte, f"{ready}\n{function.indent(statement)}")
+        yield Change("host", line, (edit,), 0.2, "event", "event_wait")
+        yield Change("host", line, function.exchanged(*events), 0.5, "event", "events")
+        before = [s for s in launched if s.start_byte < statement.start_byte]
+        if not before:
+            continue
+        place, since = before[-1], before[-2].end_byte if len(before) > 1 else 0
+        indent, text = function.indent(place), checked(function)
+        if not any(event == first and since <= at < place.start_byte for event, at in recorded):
+            edit = function.inserted(place.start_byte, text.format(f"cudaEventRecord({first})") + f"\n{indent}")
+            yield Change("host", function.line(place), (edit,), 0.1, "event", "recorded")
+        if not any(event == last and place.end_byte <= at < statement.start_byte for event, at in recorded):
+            edit = function.inserted(place.end_byte, f"\n{indent}" + text.format(f"cudaEventRecord({last})"))
+            yield Change("host", function.line(place), (edit,), 0.1, "event", "recorded_after")
+
+
+def _records(function: Function, node: Node) -> bool:
+    is_one = function.callee(node) in ("cudaEventRecord", "cudaEventRecordWithFlags")
+    return is_one and bool(arguments_of(node))
+
+
+def _fetches(host: Host, launch: Launch) -> Iterator[Change]:
+    """The copy that brings an array of a launch to the host: as the program fetches it elsewhere, else into an array
+    of the host that it has for nothing else."""
+    function, statement = launch.function, statement_of(launch.function, launch.grid)
+    block = statement.parent if statement is not None else None
+    if statement is None or block is None:
+        return
+    given = {function.text(node) for node in launch.arguments}
+    texts: dict[str, str] = {}
+    own = [call for call in host.calls if call.function.item == function.item]
+    for call in own:
+        if call.name in _COPIES and call.text(1) in given and "DeviceToHost" in call.text(3):
+            texts.setdefault(function.text(call.statement), call.text(0))
+    filled = {call.text(0) for call in own if call.name in _COPIES and "HostToDevice" in call.text(3)}
+    for call in own if not texts else ():
+        name = next((n for n in given if call.text(0).endswith(f"&{n}")), "")
+        if call.name != "cudaMalloc" or not name or name in filled:
+            continue
+        for target in _unused_arrays(function, own):
+            back = f"cudaMemcpy({target}, {name}, {call.text(ALLOCATES[call.name])}, cudaMemcpyDeviceToHost)"
+            texts.setdefault(checked(function).format(back), target)
+    following = [n for n in listed(block) if is_statement(n) and n.start_byte > statement.start_byte]
+    for number, (text, target) in enumerate(texts.items()):
+        plain = re.match(r"\w+", target)
+        place = next((n for n in following if plain is not None and plain[0] in host.parsed.words(n)), None)
+        before = [n for n in following if place is None or n.start_byte < place.start_byte]
+        waits = [n for n in before if _WAITS.search(function.text(n))]
+        last = waits[-1] if waits and place is None else before[-1] if before and place is not None else statement
+        edit = function.inserted(last.end_byte, f"\n{function.indent(statement)}{text}")
+        yield Change("host", last.end_point.row + 1, (edit,), 0.3 + 0.2 * number, "missing", "fetch")
+
+
+def _unused_arrays(function: Function, calls: Collection[Call]) -> Iterator[str]:
+    """Arrays of the host from which no call copies, as a copy into them is given them."""
+    copied = {call.text(1) for call in calls if call.name in _COPIES}
+    for node in function.nodes:
+        made = value_of(node)
+        if (
+            node.type == "init_declarator"
+            and made is not None
+            and re.search(r"\b(?:malloc|calloc|new)\b", function.text(made))
+        ):
+            if declared_name(node) not in copied:
+                yield declared_name(node)
+        elif node.type == "declaration" and re.match(r"(?:std::)?vector\b", function.text(node)):
+            names = (declared_name(n) for n in node.children_by_field_name("declarator"))
+            yield from (f"{name}.data()" for name in names if f"{name}.data()" not in copied)
 
 
 def _other_frees(function: Function) -> Iterator[Change]:

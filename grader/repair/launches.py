@@ -295,8 +295,6 @@ def launch_changes(
     if launch.function.text(launch.grid) != launch.function.text(launch.block):
         yield _exchanged(launch.function, launch.grid, launch.block, 2.4, "launch_order", "order")
     yield from shared_changes(launch, constants)
-    yield from _raised_elsewhere(launch)
-    yield from _opted_in(launch)
 
 
 def grid_changes(launch: Launch) -> Iterator[Change]:
@@ -393,6 +391,7 @@ def _argument_changes(launch: Launch, pairs: Sequence[tuple[int, int]]) -> Itera
             yield _exchanged(function, first, second, cost, "arguments", "arguments")
 
 
+_SQUARE = re.compile(r"\b([A-Za-z_]\w*) ?\* ?\1\b")
 _LEAST = re.compile(r"\bmin\w*\s*\(|\?", re.IGNORECASE)
 
 
@@ -418,10 +417,15 @@ def shared_changes(launch: Launch, constants: Mapping[str, int]) -> Iterator[Cha
     bracketed = text if source.type in ("identifier", "number_literal", "call_expression") else f"({text})"
     if "*" in text and source.type == "binary_expression":
         bracketed = text
-    if "sizeof" not in text and not _calls_for_bytes(function, source):
+    if not _counts_bytes(function, source):
         yield function.replacement("launch", source, f"{bracketed} * sizeof(float)", 1.2, "shared_bytes", "bytes")
     for factor in factors:
         yield function.replacement("launch", source, f"{bracketed} * {factor}", 1.7, "shared_bytes", "too_few_bytes")
+    for square in _SQUARE.finditer(text):
+        # An element more for each: `threads * (n * n + 1)`.
+        start = function.at(source.start_byte) + square.start()
+        edit = replace(function.replaced(source, f"({square[0]} + 1)"), start=start, end=start + len(square[0]))
+        yield Change("launch", function.line(source), (edit,), 1.55, "shared_bytes", "too_few_bytes")
     for place, node in enumerate(reversed(list(named_in(source)))):
         if any(outer.type == "sizeof_expression" for outer in ancestors(node, function.body)):
             continue
@@ -447,35 +451,15 @@ def shared_changes(launch: Launch, constants: Mapping[str, int]) -> Iterator[Cha
     yield function.replacement("launch", source, f"2 * {bracketed}", 2.6, "shared_bytes", "too_few_bytes")
 
 
-def _opted_in(launch: Launch) -> Iterator[Change]:
-    function, call = launch.function, launch.grid
-    while call.parent is not None and call.type != "call_expression":
-        call = call.parent
-    callee, statement = call.child_by_field_name("function"), call.parent
-    is_alone = statement is not None and statement.parent is not None and statement.type == "expression_statement"
-    if launch.shared is None or callee is None or statement is None or not is_alone:
-        return
-    if statement.parent is not None and statement.parent.type == "compound_statement":
-        attribute = f"cudaFuncAttributeMaxDynamicSharedMemorySize, {function.text(launch.shared)}"
-        text = f"cudaFuncSetAttribute({function.text(callee)}, {attribute});\n{function.indent(statement)}"
-        yield function.insertion("launch", statement.start_byte, text, 3.0, "opt_in", "opt_in", line=launch.line)
-
-
-def _raised_elsewhere(launch: Launch) -> Iterator[Change]:
-    """A call of cudaFuncSetAttribute that raises the limit of another kernel than the one launched."""
-    function = launch.function
-    for node in function.nodes if launch.shared is not None else ():
-        arguments = arguments_of(node) if function.callee(node) == "cudaFuncSetAttribute" else []
-        is_limit = len(arguments) == 3 and "MaxDynamicSharedMemorySize" in function.text(arguments[1])
-        if is_limit and function.text(arguments[0]) != launch.callee:
-            yield function.replacement(
-                "launch", arguments[0], launch.callee, 2.8, "opt_in", "opt_in_other", line=function.line(node)
-            )
-
-
 def _calls_for_bytes(function: Function, source: Node) -> bool:
     names = function.parsed.words(source) & function.parsed.functions.keys() if source.type == "call_expression" else ()
     return any("sizeof" in function.parsed.text(function.parsed.functions[name].node) for name in names)
+
+
+def _counts_bytes(function: Function, source: Node) -> bool:
+    """Whether a size says how large an element is, itself or where a name in it is given its value."""
+    texts = [source, *(value for node in named_in(source) for value in _definitions(function, node))]
+    return any("sizeof" in function.text(node) for node in texts) or _calls_for_bytes(function, source)
 
 
 def _is_used_elsewhere(function: Function, shared: Node) -> bool:
@@ -486,6 +470,9 @@ def _is_used_elsewhere(function: Function, shared: Node) -> bool:
     uses = {n.start_byte for n in identifiers(function, function.body) if function.text(n) == name}
     launches = [listed(node) for node in function.nodes if node.type == "kernel_call_syntax"]
     shared_sizes = {parts[2].start_byte for parts in launches if len(parts) > 2}
+    # The limit that it is raised to goes with it.
+    limits = (arguments_of(node)[2:] for node in function.nodes if function.callee(node) == "cudaFuncSetAttribute")
+    shared_sizes |= {last.start_byte for arguments in limits for last in arguments}
     declared = {n.start_byte for n in function.nodes if n.type == "init_declarator" and declared_name(n) == name}
     return bool(uses - shared_sizes - declared)
 

@@ -79,6 +79,9 @@ def program_repairs(
     """
     proven = 0
 
+    def run_anew(one: _Tried, wanted: Sequence[Failing]) -> _Tried:
+        return _run_anew(original, one, wanted, rerun, lambda changed: spoils(trials, passing, changed, budget))
+
     def repaired(one: _Tried, wanted: Sequence[Failing]) -> list[VerifiedRepair]:
         complete = [r for s in wanted if (r := _proven(trials, drawn_trials, s, one)) is not None and r.is_complete]
         together = tuple(repair.variant for repair in complete) if len(complete) > 1 else ()
@@ -88,7 +91,7 @@ def program_repairs(
     doubtful: list[VerifiedRepair] = []
     for one in _tried(original, trials, failing, passing, budget, rerun):
         if one.change.kind == "launch" and not one.was_run and len(one.kernels) == len(failing):
-            one = _run_anew(original, one, failing, rerun)
+            one = run_anew(one, failing)
         kept.append(one)
         if len(one.kernels) == len(failing) and proven < MAX_PROVEN:
             proven += 1
@@ -113,7 +116,7 @@ def program_repairs(
         if not wanted or proven >= MAX_PROVEN + len(failing):
             continue
         if one.change.kind == "launch" and not one.was_run:
-            one = _run_anew(original, one, wanted, rerun)
+            one = run_anew(one, wanted)
             wanted = [subject for subject in wanted if subject.name in one.kernels]
         is_doubtful = any(_is_said_wrong(s.kernel) and _is_said_wrong(one.kernels[s.name]) for s in wanted)
         if one.was_run and is_doubtful and one not in later:
@@ -355,13 +358,19 @@ def _proven(trials: Trials, drawn_trials: Trials, subject: Failing, tried: _Trie
     return judged(tried.parsed, subject.evidence, tried.change, subject.checks, after, evidence, OF_GPU)
 
 
-def _run_anew(original: Original, tried: _Tried, wanted: Sequence[Failing], rerun: Rerun | None) -> _Tried:
-    """Return the changed program with its kernels as a run shows them launched."""
+def _run_anew(
+    original: Original,
+    tried: _Tried,
+    wanted: Sequence[Failing],
+    rerun: Rerun | None,
+    is_spoilt: Callable[[Submission], bool],
+) -> _Tried:
+    """Return the changed program with its kernels as a run shows them launched; is_spoilt: whether others then are."""
     if rerun is None or not original.submission.observed.launches:
         return tried
     submission = rerun(tried.texts)
-    if not submission.observed.launches:
-        # It does not compile any more, or ends before it launches anything.
+    if not submission.observed.launches or is_spoilt(submission):
+        # It does not compile any more, ends before it launches anything, or launches others as it must not.
         return replace(tried, kernels={}, was_run=True)
     kernels = {s.name: kernel for s in wanted if (kernel := rebound(s.kernel, submission)) is not None}
     return replace(tried, kernels=kernels, was_run=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from grader.checks import checks_with
 from grader.launching.kernel import BoundKernel, block_of, grid_of
 from grader.repair.barriers import barrier_changes
+from grader.repair.blocks import limit_changes, other_arguments
 from grader.repair.clues import Clues, clues_of
 from grader.repair.conditions import clip_changes, guard_changes, surplus_changes
 from grader.repair.expressions import expression_changes
@@ -175,6 +176,7 @@ def ranked(
         for launch, subject in launches:
             any_block = _takes_any_block(subject)
             changes += launch_changes(launch, _constants(subject), _pairs(subject), takes_any_block=any_block)
+            changes += limit_changes(launch)
         # Constants and macros are tried where every failing kernel is written with them.
         words = [mentioned(s.parsed, s.parsed.functions[s.kernel.binding.kernel.name]) for s in failing]
         shared = set.intersection(*words) if words else set()
@@ -196,6 +198,11 @@ def ranked(
             if not kernels_at(original, parsed, launch) and _all_seen_at(original, parsed, launch, wanted)
             for change in (*grid_changes(launch), *shared_changes(launch, values))
         ]
+        for launch, subject in launches:
+            # What a kernel is handed then only a run shows.
+            names = [p.name for p in subject.kernel.binding.kernel.parameters]
+            others = other_arguments(launch, [x for x, _subject in launches], names)
+            by_cost += [(change.cost, change, False) for change in others]
         by_cost += [(change.cost, change, False) for change in field_changes(parsed)]
         rows += [(cost, n, parsed, change, is_read) for n, (cost, change, is_read) in enumerate(by_cost)]
     rows.sort(key=lambda row: row[:2])
@@ -224,6 +231,8 @@ def _meant(launch: Launch, subject: Failing) -> list[int | None]:
     roles = {p.name: p for p in kernel.lab.parameters}
 
     def place(text: str) -> int | None:
+        # A member is called as it is, of whatever object it is one.
+        text = text.rpartition(".")[2].rpartition("->")[2]
         if text in names:
             return names.index(text)
         called = [n for n, r in enumerate(kernel.interpretation.roles) if r in roles and roles[r].rank_of(text)]

@@ -257,12 +257,12 @@ DETAILS = {
         ),
         "launch": (
             "axes block_axes rounded quotient remainder block arguments argument grid order bytes no_bytes "
-            "too_few_bytes fields instance opt_in shape opt_in_other size levels capped"
+            "too_few_bytes fields instance opt_in shape opt_in_other opt_in_less opt_in_what size levels capped"
         ),
         "host": (
             "target source ends direction directions bytes size pitch earlier later extra missing "
             "missing_before given wait kernel stream freed once reset unset needless asynchronous pointer rest twice "
-            "value swap unset_copy frees"
+            "value swap unset_copy frees event_wait events recorded recorded_after fetch"
         ),
     }.items()
 }

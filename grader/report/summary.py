@@ -184,7 +184,8 @@ def cell(check: Check, numbers: Numbers) -> views.CellView:
 
 
 def faults(job: ReportJob, numbers: Numbers) -> list[views.FaultView]:
-    """What to mend: what a run of the program showed of its host code and launches, then dearest first.
+    """What to mend: what a run of the program showed of its host code and launches, then dearest first; variants that
+    were not handed in stand behind.
 
     One and the same fault of several variants is one entry naming all of them, and what follows from a fault, as far as
     its check says so, is part of that one.
@@ -265,8 +266,7 @@ def faults(job: ReportJob, numbers: Numbers) -> list[views.FaultView]:
         members = [(cause if member is entry else member, check) for member, check in members]
         behind = [(cause if member is entry else member, check) for member, check in behind]
         behind += [(cause, check) for check in own if (cause, check) not in behind]
-    # The grader's own failures come last: the student can do nothing about them.
-    entries.sort(key=lambda e: (e["status"]["key"] == "error", not e["seen"], -e["weight"] - e["waiting"]))
+    entries.sort(key=_order_of)
     for entry in entries:
         entry["lost"] = numbers.points(entry["weight"]) if entry["weight"] > 0.005 else ""
         entry["follows"] = _each_once([check for fault, check in behind if fault is entry])
@@ -276,6 +276,13 @@ def faults(job: ReportJob, numbers: Numbers) -> list[views.FaultView]:
         entry["code"] = code_at(lines, file, entry["line"])
         entry["code_before"] = code_at(lines, file, entry["line_before"]) if entry["code"] else ""
     return entries
+
+
+def _order_of(entry: views.FaultView) -> tuple[bool, bool, bool, float]:
+    """What an entry stands behind: mistakes come before variants that were not handed in, and the grader's own
+    failures, about which the student can do nothing, last."""
+    is_absent = entry["key"][0] == "present"
+    return entry["status"]["key"] == "error", is_absent, not entry["seen"], -entry["weight"] - entry["waiting"]
 
 
 def _cause_of(check: Check, members: Sequence[tuple[views.FaultView, Check]]) -> views.FaultView | None:

@@ -7,7 +7,7 @@ kernel works on.  What is wrong about the size or the direction of a copy the ru
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -67,30 +67,35 @@ class _Out:
 
 
 def flow_faults(
-    run: SeenRun, kernels: Mapping[str, Kernel], texts: Mapping[str, str], constants: Collection[str]
+    run: SeenRun,
+    kernels: Mapping[str, Kernel],
+    texts: Mapping[str, str],
+    constants: Collection[str],
+    graded: Collection[str] = (),
 ) -> list[FlowFault]:
     """Return the faults in the order of copies and launches of a run that was followed to its end.
 
     kernels: by plain name, what their text says of their parameters.
+    graded: plain names of those that write all of their output, as every variant does.
     texts: by plain name, the text of each kernel with that of the device functions that it calls.
     constants: names of what lies in constant memory and has no value of its own.
     """
     if not _is_followed(run):
         return []
     faults = [
-        *_lost_results(run, kernels),
+        *_lost_results(run, kernels, graded),
         *_unfilled_inputs(run, kernels),
         *_late_variables(run, kernels, texts, constants),
     ]
     return _merged(faults)
 
 
-def same_sources(run: SeenRun, kernels: Mapping[str, Kernel]) -> list[FlowFault]:
+def may_be_meant(run: SeenRun, kernels: Mapping[str, Kernel]) -> list[FlowFault]:
     """What may be meant so: two inputs of one kernel that are filled from the same array of the host, in two lines; one
-    array for an input and an output."""
+    array for an input and an output; and results of which a part is copied back."""
     if not _is_followed(run):
         return []
-    return _merged(_same_sources(run, kernels))
+    return _merged([*_same_sources(run, kernels), *_short_copies(run, kernels)])
 
 
 def _is_followed(run: SeenRun) -> bool:
@@ -127,6 +132,32 @@ def _same_sources(run: SeenRun, kernels: Mapping[str, Kernel]) -> Iterator[_Kind
         for parameter, _name, serial, _size in arrays:
             if _is_written(parameter):
                 filled.pop(serial, None)
+
+
+def _short_copies(run: SeenRun, kernels: Mapping[str, Kernel]) -> Iterator[_Kind]:
+    results: dict[int, tuple[_Result, list[SeenCopy]]] = {}
+
+    def short(result: _Result, copies: Sequence[SeenCopy]) -> Iterator[_Kind]:
+        got = sum(copy.bytes for copy in copies)
+        if copies and got < copies[-1].of:
+            data: dict[str, str | int] = {"array": result.array, "bytes": got, "size": copies[-1].of}
+            yield _Kind(copies[-1].file, copies[-1].line, "copied_short", data, [result.key], [result.array])
+
+    for copy, number in _events(run):
+        parameters = _parameters(run, number, kernels) if copy is None else None
+        if copy is None and parameters is None:
+            return
+        if parameters is not None:
+            launch, arrays = parameters
+            for parameter, name, serial, size in arrays:
+                if _is_written(parameter):
+                    yield from short(*results.pop(serial)) if serial in results else ()
+                    key = launch.kernel, launch.template_arguments
+                    results[serial] = _Result(key, number, launch, name, serial, size), []
+        elif copy is not None and copy.way == "out" and copy.serial in results:
+            results[copy.serial][1].append(copy)
+    for result, copies in results.values():
+        yield from short(result, copies)
 
 
 def _merged(faults: Iterable[_Kind]) -> list[FlowFault]:
@@ -215,8 +246,9 @@ def _is_written(parameter: KernelParameter) -> bool:
 # -- results that nobody gets ----------------------------------------------------------
 
 
-def _lost_results(run: SeenRun, kernels: Mapping[str, Kernel]) -> Iterator[_Kind]:
-    """Yield results that are never read because the copy comes too early, or copies another array."""
+def _lost_results(run: SeenRun, kernels: Mapping[str, Kernel], graded: Collection[str]) -> Iterator[_Kind]:
+    """Yield results that are never read because the copy comes too early, or copies another array, or is not there
+    while those of another variant are fetched."""
     results: dict[int, _Result] = {}
     outs: list[_Out] = []
     lost: list[tuple[_Result, int]] = []
@@ -273,8 +305,25 @@ def _lost_results(run: SeenRun, kernels: Mapping[str, Kernel]) -> Iterator[_Kind
             copy = early[-1].copy
             yield _Kind(copy.file, copy.line, "copied_early", data, [result.key], [result.array])
         else:
-            continue
+            over = _stored_over(run, result, end, graded)
+            if over is None:
+                continue
+            data = {"array": result.array, "other": _shown((over.kernel, over.template_arguments)), "at": over.line}
+            yield _Kind(result.launch.file, result.launch.line, "never_fetched", data, [result.key], [result.array])
         reported.add(result.key)
+
+
+def _stored_over(run: SeenRun, result: _Result, end: int, graded: Collection[str]) -> SeenLaunch | None:
+    """Return the launch of another variant that stores its results over one's, where that is fetched."""
+    if end == 1 << 60 or result.launch.kernel not in graded:
+        return None
+    for number in range(result.step + 1, len(run.order)):
+        launch = run.launches[run.order[number].launch]
+        if result.serial in run.order[number].buffers:
+            is_other = launch.kernel in graded and (launch.kernel, launch.template_arguments) != result.key
+            is_fetched = any(c.way == "out" and c.serial == result.serial and c.launches > number for c in run.copies)
+            return launch if is_other and is_fetched else None
+    return None
 
 
 # -- inputs that nobody fills ----------------------------------------------------------

@@ -159,10 +159,10 @@ def elements_of(lab: Lab, sizes: Sizes) -> int:
 
 
 FaultKind = Literal[
-    "launch", "unchecked", "copy", "lifetime", "unfilled", "time", "not_compared", "overrun", "own_check"
+    "launch", "unchecked", "copy", "lifetime", "unfilled", "time", "not_compared", "overrun", "own_check", "crash"
 ]
 
-OF_DATA: tuple[FaultKind, ...] = ("copy", "lifetime", "unfilled", "overrun", "own_check")
+OF_DATA: tuple[FaultKind, ...] = ("copy", "lifetime", "unfilled", "overrun", "own_check", "crash")
 """What makes results wrong, or lets the program call them wrong, whatever the kernels do."""
 
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 
 from grader.lab.records import Sizes
-from grader.message import msg
-from grader.programs.records import Observation, ProgramFinding
-from grader.running.data_flow import FlowFault, flow_faults, reached_text, same_sources
+from grader.message import joined, msg
+from grader.programs.records import CRASHES, Observation, ProgramFinding
+from grader.running.data_flow import FlowFault, flow_faults, may_be_meant, reached_text
 from grader.running.evidence import NO_HOST_CODE, OF_DATA, FaultKind, HostCode, HostFault
 from grader.running.own_program import freed_otherwise, launched_instead, never_launches, never_read, read_early
 from grader.submission.kernels.records import Kernel, SeenFault, SeenLaunch, SeenRun
@@ -29,12 +29,14 @@ _KINDS: dict[FaultKind, frozenset[str]] = {
     ),
     "launch": frozenset({"host_pointer", "launch_refused"}),
     "lifetime": frozenset({"use_after_free", "double_free", "wrong_free"}),
-    "time": frozenset({"clock_before_end", "event_not_recorded", "event_not_reached", "time_of_failed_launch"}),
+    "time": frozenset(
+        {"clock_before_end", "event_not_recorded", "event_not_reached", "event_order", "time_of_failed_launch"}
+    ),
 }
 """Kinds of findings of the runtime's, by the kind of fault that they are."""
 STOPPING: tuple[FaultKind, ...] = (*OF_DATA, "time")
 """Kinds of faults at whose call a program that checks its errors ends."""
-_NOT_FETCHED = ("checks.host_code.copied_early", "checks.host_code.copied_other")
+_NOT_FETCHED = tuple(f"checks.host_code.{name}" for name in ("copied_early", "copied_other", "never_fetched"))
 """Ids of faults for which a kernel's results are never read."""
 _OF_ANY_SIZE = frozenset(f"programs.copy_of_{what}" for what in ("pointer", "count_into", "count_out"))
 """Ids of faults of a copy's size that its text shows, whatever the sizes are."""
@@ -109,9 +111,9 @@ def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = 
         key = kernel.name, tuple(instance) if of_instance else None
         # Where a copy failed for a size that was made smaller, what it should have filled is no fault.
         true = [run for run in runs if run.change is None or not any(map(_is_of_sizes, run.faults))]
-        flow = [fault for fault in _flow_faults(submission, true, constants) if _is_of(fault, *key)]
+        flow = [fault for fault in _flow_faults(submission, true, constants, set(graded)) if _is_of(fault, *key)]
         kernels = {kernel.name: kernel for kernel in submission.kernels}
-        alike = (fault for run in runs for fault in same_sources(run, kernels) if _is_of(fault, *key))
+        alike = (fault for run in runs for fault in may_be_meant(run, kernels) if _is_of(fault, *key))
         suspected = [_host_fault("copy", fault) for fault in alike]
         suspected += [fault for run in runs for fault in read_early(run, kernel.name, texts)]
         reported = {array for fault in flow for array in fault.arrays}
@@ -127,7 +129,7 @@ def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = 
             for fault in run.faults
             if fault.message.id == "programs.symbol_too_short" and fault.message.data["array"] in own_words
         ]
-        faults = [*unchecked, *of_runtime]
+        faults = [*unchecked, *of_runtime, *_crashes(runs, kernel.name)]
         faults += [_host_fault("copy", fault) for fault in flow]
         # What a copy that failed should have filled is empty because of it.
         reported |= {word for fault in of_runtime if fault.kind == "copy" for word in _words_at(texts, fault)}
@@ -171,9 +173,10 @@ def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = 
         _host_fault("copy", fault)
         for run in runs
         for fault in run.faults
-        # Of a run at another size, or one that failed, what is left behind says nothing.
+        # Of a run at another size, or one that gave up, what is left behind says nothing.
         if fault.is_untidy and fault.file in own and not run.results
-        if fault.message.id != "programs.leak" or fault.message.data["array"] not in reported
+        if fault.message.id != "programs.leak"
+        or (fault.message.data["array"] not in reported and not (run.exit and _told_of(run)))
     ]
     return HostCode(
         is_there=True,
@@ -299,11 +302,13 @@ def _unchecked(launches: Sequence[SeenLaunch]) -> list[HostFault]:
     ]
 
 
-def _flow_faults(submission: Submission, runs: Sequence[SeenRun], constants: Collection[str]) -> list[FlowFault]:
+def _flow_faults(
+    submission: Submission, runs: Sequence[SeenRun], constants: Collection[str], graded: Collection[str]
+) -> list[FlowFault]:
     """Return the faults that the order of copies and launches shows, of all kernels, each once."""
     kernels = {kernel.name: kernel for kernel in submission.kernels}
     texts = {name: _text_of(submission, kernel) for name, kernel in kernels.items()}
-    faults = [f for run in runs for f in flow_faults(run, kernels, texts, constants)]
+    faults = [f for run in runs for f in flow_faults(run, kernels, texts, constants, graded)]
     return list({(fault.file, fault.line, fault.message.id): fault for fault in reversed(faults)}.values())[::-1]
 
 
@@ -333,8 +338,13 @@ def _seen_faults(
     launches = [launch for run in runs if not run.probe for launch in run.launches]
     files = {launch.file for launch in own_launches}
     faults = []
+    ended = {fault for run in runs if (fault := _ended_by(run)) is not None}
     for fault in (fault for run in runs for fault in run.faults if run.change is None or not _is_of_sizes(fault)):
         kind = _kind_of(fault.kind)
+        if fault in ended:
+            kind = "copy"
+            message = joined(fault.message, msg("checks.host_code.ended_here", kernel=kernel)) or fault.message
+            fault = replace(fault, message=message)
         if kind is None or fault.is_untidy or fault.file not in files:
             continue
         if fault.kind == "never_read" and not _is_never_read(runs, fault):
@@ -351,6 +361,31 @@ def _seen_faults(
         if near.kernel == kernel:
             faults.append(_host_fault(kind, fault))
     return faults
+
+
+def _crashes(runs: Sequence[SeenRun], kernel: str) -> Iterator[HostFault]:
+    """Yield where a program crashes that was run as it is, with its kernels, after the launch of this one."""
+    for run in runs:
+        is_own = run.results and not run.arguments and not run.stdin and run.change is None and run.order
+        if not is_own or run.cause is None or run.cause.id not in CRASHES or not run.cause_line:
+            continue
+        last = run.order[-1].launch
+        if last >= 0 and run.launches[last].kernel == kernel:
+            yield HostFault("crash", run.cause_file, run.cause_line, run.cause)
+
+
+def _told_of(run: SeenRun) -> list[SeenFault]:
+    """Return what a run is told of, what is untidy aside."""
+    return [fault for fault in run.faults if not fault.is_untidy]
+
+
+def _ended_by(run: SeenRun) -> SeenFault | None:
+    """Return the fault of a time at which a program gave up, before it had fetched what it launched last."""
+    last = next(reversed(_told_of(run)), None)
+    if not run.exit or last is None or _kind_of(last.kind) != "time":
+        return None
+    is_fetched = any(copy.way == "out" and copy.launches >= len(run.order) for copy in run.copies)
+    return last if run.order and not is_fetched else None
 
 
 def _is_of_sizes(fault: SeenFault) -> bool:

@@ -238,9 +238,9 @@ LAUNCH: Texts = {
     "passed": Plural("A block of {shape} threads ({n} thread).", "A block of {shape} threads ({n} threads)."),
     "too_large": N_(
         "The program launches {shape} = {threads} threads per block; the limit is {limit}. The launch "
-        "fails, so this kernel never ran, and any time that the program prints for it is the time of a "
-        "failed launch."
+        "fails, so this kernel never runs."
     ),
+    "failed_time": N_("Any time that the program prints for it is the time of a failed launch."),
     "hint_too_large": N_(
         "The limit is on all threads of a block together: {shape} is {threads} threads, {allowed} is "
         "{n}. Use a block of {allowed} threads and divide the grid by the same numbers."

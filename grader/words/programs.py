@@ -222,6 +222,10 @@ PROGRAMS: Texts = {
     ),
     "event_not_recorded": N_("cudaEventElapsedTime of an event that was never recorded."),
     "event_not_reached": N_("cudaEventElapsedTime before the event has been reached: call cudaEventSynchronize first."),
+    "event_order": N_(
+        "cudaEventElapsedTime gives a time below zero: the event that it takes for the end was recorded before the one "
+        "that it takes for the beginning."
+    ),
     "time_of_failed_launch": N_("The program measures the time of {kernels}, which did not run to completion."),
     "clock_of_failed_launch": N_("The clock measures the time of {kernels}, which did not run to completion."),
     # -- why a program does not run, or not to its end

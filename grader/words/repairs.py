@@ -372,6 +372,8 @@ REPAIRS: Texts = {
     "launch_opt_in_other": N_(
         "Line {line} raises the limit of dynamic shared memory of another kernel than the one that needs it."
     ),
+    "launch_opt_in_less": N_("Line {line} raises the limit of dynamic shared memory by less than the launch asks for."),
+    "launch_opt_in_what": N_("Line {line} sets another attribute of the kernel than the limit of its shared memory."),
     "launch_instance": N_("The launch in line {line} uses the wrong template argument."),
     "launch_argument": N_("An argument of the launch in line {line} is wrong."),
     "launch_grid": N_("The launch in line {line} has the wrong number of blocks."),
@@ -410,6 +412,11 @@ REPAIRS: Texts = {
     "host_asynchronous": N_(
         "The copies in lines {line} to {to_line} make the host wait: use cudaMemcpyAsync in the stream of the launch."
     ),
+    "host_event_wait": N_("Before line {line} the program has to wait for the event that ends the time."),
+    "host_events": N_("Line {line} takes the end of the time for its beginning."),
+    "host_recorded": N_("The event that begins the time is to be recorded before line {line}."),
+    "host_recorded_after": N_("The event that ends the time is to be recorded after line {line}."),
+    "host_fetch": N_("A copy of the results to the host is missing after line {line}."),
     "host_kernel": N_("Line {line} launches the wrong kernel."),
     "turned_away": _turned_away,
     "turned_away_wrong": Plural(

@@ -45,6 +45,15 @@ HOST_CODE: Texts = {
         "The results of {kernel} are copied into {array} only here, but line {read_line} reads that array before: what "
         "is read there is not what the kernel has stored."
     ),
+    "never_fetched": N_(
+        "What {kernel} stores in {array} here is never copied back: {other}, launched in line {at}, stores its own "
+        "results over it."
+    ),
+    "copied_short": N_(
+        "Of the {size} bytes of {array} only {bytes} are copied back to the host: the rest of what {kernel} stores "
+        "there never reaches it."
+    ),
+    "ended_here": N_("The program ends here, before it has fetched what {kernel} has computed."),
     "never_filled": N_("{array} is read by {kernel}, but nothing has been put into it before the launch."),
     "copied_early": N_(
         "{array} is copied back here, before the launch of {kernel} in line {launch_line}: what the kernel stores "

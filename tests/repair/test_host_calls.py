@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from grader.repair.blocks import limit_changes
 from grader.repair.faster_changes import shape_changes
 from grader.repair.function import Change, changed
 from grader.repair.host_arguments import directions_at, host_of, size_changes
@@ -17,6 +18,7 @@ from grader.repair.host_calls import (
     stream_changes,
     waits,
 )
+from grader.repair.host_slips import host_slip_changes
 from grader.repair.launches import grid_changes, launch_changes, launches_of
 from grader.submission.cpp.parse import parse
 from grader.submission.source import SourceText
@@ -131,7 +133,7 @@ k<<<1, threads, bytes>>>(d, n);
 def test_the_limit_of_shared_memory_is_raised_before_a_launch(launch: str, before: str) -> None:
     text = f"int main() {{\n{launch}\n}}\n"
     (parsed,) = launches_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
-    made = [changed(text, c) for c in launch_changes(parsed, {}, ()) if c.detail == "opt_in"]
+    made = [changed(text, c) for c in limit_changes(parsed) if c.detail == "opt_in"]
     call = f"cudaFuncSetAttribute({before.format('cudaFuncAttributeMaxDynamicSharedMemorySize')});\n"
     assert made == ([text.replace("k<4>", f"{call}k<4>", 1)] if before else [])
 
@@ -166,7 +168,7 @@ def test_the_limit_that_is_raised_is_that_of_the_launched_kernel(named: str, is_
     call = f"cudaFuncSetAttribute({named}, cudaFuncAttributeMaxDynamicSharedMemorySize, n);"
     text = f"int main() {{\nCHECK({call})\nif (n) k<<<1, 32, n>>>(d);\n}}\n".replace(";)", ");", 1)
     (launch,) = launches_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
-    made = [(c.line, changed(text, c)) for c in launch_changes(launch, {}, ()) if c.detail == "opt_in_other"]
+    made = [(c.line, changed(text, c)) for c in limit_changes(launch) if c.detail == "opt_in_other"]
     assert made == ([(2, text.replace("(j,", "(k,"))] if is_tried else [])
 
 
@@ -478,3 +480,53 @@ def test_another_of_the_program_s_arguments() -> None:
     text = "int main(int n, char **argv) {\nint r = f(argv[2]);\n}\nint other(int n, int *argv) { return argv[1]; }\n"
     found = {changed(text, change) for change in given_changes(parse(SourceText(Path("w.cu"), text, "utf-8")))}
     assert found == {text.replace("argv[2]", "argv[3]"), text.replace("argv[2]", "argv[1]")}
+
+
+TIMED = """int main() {
+float *h = (float *)malloc(bytes), *d;
+cudaMalloc(&d, bytes);
+cudaEventRecord(start);
+k<<<1, 32>>>(d);
+cudaEventRecord(stop);
+cudaEventSynchronize(stop);
+cudaEventElapsedTime(&ms, start, stop);
+cudaMemcpy(h, d, bytes, cudaMemcpyDeviceToHost);
+print(h);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "detail"),
+    [
+        ("cudaEventSynchronize(stop);\n", "event_wait"),
+        ("cudaEventRecord(start);\n", "recorded"),
+        ("cudaEventRecord(stop);\n", "recorded_after"),
+        ("cudaMemcpy(h, d, bytes, cudaMemcpyDeviceToHost);\n", "fetch"),
+    ],
+)
+def test_the_call_that_was_left_out_is_put_where_it_was(line: str, detail: str) -> None:
+    text = TIMED.replace(line, "", 1)
+    host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    made = [changed(text, c) for c in host_slip_changes(host, unread=["k"]) if c.detail == detail]
+    assert made == [TIMED]
+
+
+def test_the_end_of_a_time_is_no_beginning() -> None:
+    text = TIMED.replace("start, stop)", "stop, start)")
+    host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    made = [(c.line, changed(text, c)) for c in host_slip_changes(host) if c.detail == "events"]
+    assert made == [(8, TIMED)]
+
+
+def test_the_limit_is_raised_as_far_as_the_launch_asks() -> None:
+    call = "cudaFuncSetAttribute(k, {}, {});\nk<<<1, 32, n>>>(d);\n"
+    right = call.format("cudaFuncAttributeMaxDynamicSharedMemorySize", "n")
+    others = {
+        "opt_in_less": right.replace("Size, n", "Size, 32"),
+        "opt_in_what": right.replace("MaxDynamicSharedMemorySize, n", "PreferredSharedMemoryCarveout, 100"),
+    }
+    for detail, wrong in others.items():
+        (launch,) = launches_of(parse(SourceText(Path("p.cu"), f"int main() {{\n{wrong}}}\n", "utf-8")))
+        made = [changed(f"int main() {{\n{wrong}}}\n", c) for c in limit_changes(launch) if c.detail == detail]
+        assert made == [f"int main() {{\n{right}}}\n"]

@@ -48,10 +48,13 @@ def test_faults_come_dearest_first_and_the_graders_own_last() -> None:
         check("races", "shared", possible=5.0, message="small"),
         check("bank_conflicts", "padded", possible=20.0, message="dear"),
         check("technique", "padded", status="pass", earned=10.0, message="fine"),
+        check("present", "rows", possible=30.0, message="not handed in"),
     ]
     result = msgspec.structs.replace(sample_results.failed(), checks=checks)
     faults = summary(job(result))["faults"]
-    assert [(f["message"], f["lost"]) for f in faults] == [("dear", "20"), ("small", "5"), ("ours", "")]
+    # What was handed in is mended before anything is written anew.
+    wanted = [("dear", "20"), ("small", "5"), ("not handed in", "30"), ("ours", "")]
+    assert [(f["message"], f["lost"]) for f in faults] == wanted
 
 
 def test_one_fault_of_all_variants_is_told_once() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.running.data_flow import same_sources
+from grader.running.data_flow import flow_faults, may_be_meant
 from grader.running.own_program import never_read, read_early
 from grader.submission.kernels.records import (
     Kernel,
@@ -113,6 +113,50 @@ def test_one_array_for_an_input_and_an_output(other: int, count: int) -> None:
     seen = (SeenArgument("x", "float *", buffer="hx"), SeenArgument("y", "float *", buffer="hx"))
     launch = SeenLaunch("k", (), "a.cu", 9, (1, 1, 1), (32, 1, 1), 0, seen)
     run = SeenRun(("a.cu",), (launch,), ended=True, order=(SeenStep(0, (7, other)),))
-    found = same_sources(run, {"k": kernel})
+    found = may_be_meant(run, {"k": kernel})
     assert [(f.line, f.message.id) for f in found] == [(9, "checks.host_code.same_array")] * count
     assert all(f.message.data["first"] == "x" and f.message.data["second"] == "y" for f in found)
+
+
+def one_array(*kernels: str) -> tuple[SeenRun, dict[str, Kernel]]:
+    """A run that launches each of these upon one array, where `.` copies that to the host."""
+    parameter = KernelParameter("y", "float *", is_pointer=True, is_const=False, dtype="float32", is_read=False)
+    known = {name: Kernel(name, "a.cu", 1, 2, (parameter,), (), (), is_empty=False) for name in dict.fromkeys(kernels)}
+    known.pop(".", None)
+    seen = (SeenArgument("y", "float *", buffer="d", buffer_bytes=64),)
+    launches: list[SeenLaunch] = []
+    copies = []
+    for line, name in enumerate(kernels, 1):
+        if name == ".":
+            copies.append(SeenCopy("out", "a.cu", line, "d", 7, 16, is_whole=False, launches=len(launches), of=64))
+        else:
+            launches.append(SeenLaunch(name, (), "a.cu", line, (1, 1, 1), (32, 1, 1), 0, seen))
+    order = tuple(SeenStep(number, (7,)) for number in range(len(launches)))
+    return SeenRun(("a.cu",), tuple(launches), ended=True, order=order, copies=tuple(copies)), known
+
+
+@pytest.mark.parametrize(
+    ("kernels", "graded", "lines"),
+    [
+        ("k j .", {"k", "j"}, [1]),
+        # It may set what the other one leaves as it is.
+        ("k j .", {"j"}, []),
+        # To warm up, or a time.
+        ("k j . k .", {"k", "j"}, []),
+        ("k k .", {"k", "j"}, []),
+        # Nothing is fetched: only launches are shown.
+        ("k j", {"k", "j"}, []),
+    ],
+)
+def test_results_that_another_variant_stores_over_are_told_at_their_launch(
+    kernels: str, graded: set[str], lines: list[int]
+) -> None:
+    run, known = one_array(*kernels.split())
+    found = flow_faults(run, known, {}, (), graded)
+    assert [(f.line, f.message.id) for f in found] == [(n, "checks.host_code.never_fetched") for n in lines]
+
+
+@pytest.mark.parametrize(("kernels", "lines"), [("k .", [2]), ("k . . . .", []), ("k . j .", [2, 4])])
+def test_a_part_of_the_results_may_be_meant(kernels: str, lines: list[int]) -> None:
+    found = [f for f in may_be_meant(*one_array(*kernels.split())) if f.message.id.endswith("copied_short")]
+    assert [(f.line, f.message.data["bytes"], f.message.data["size"]) for f in found] == [(n, 16, 64) for n in lines]

@@ -146,7 +146,8 @@ def _note(state: State, way: str, side: Side, size: int, place: Place, host: int
     if allocation is None or len(state.copies) >= MAX_COPIES or place.file == LIBRARY:
         return
     is_whole = side.offset == 0 and size >= allocation.size
-    details = plain_name(allocation.name), allocation.serial, size, is_whole, host, state.launch_count, byte
+    of = allocation.size // allocation.pitch * allocation.row_bytes if allocation.pitch else allocation.size
+    details = plain_name(allocation.name), allocation.serial, size, is_whole, host, state.launch_count, byte, of
     state.copies.append(SeenCopy(way, place.file, place.line, *details))
 
 

@@ -76,11 +76,12 @@ def allocate(state: State, pointer: int, size: int, place: Place, kind: str = "d
     return allocation
 
 
-def _allocate(state: State, pointer: int, size: int, place: Place, pitch: int = 0) -> None:
+def _allocate(state: State, pointer: int, size: int, place: Place, pitch: int = 0, row_bytes: int = 0) -> None:
     if size == 0:
         state.guest.pack("Q", pointer, 0)
     else:
-        allocate(state, pointer, size, place).pitch = pitch
+        allocation = allocate(state, pointer, size, place)
+        allocation.pitch, allocation.row_bytes = pitch, row_bytes
 
 
 def malloc(state: State, place: Place, pointer: int, size: int) -> None:
@@ -92,7 +93,7 @@ def malloc_pitch(state: State, place: Place, pointer: int, pitch: int, width: in
         raise CudaError(1)
     row = -(-width // PITCH) * PITCH
     state.guest.pack("Q", pitch, row)
-    _allocate(state, pointer, row * height, place, row)
+    _allocate(state, pointer, row * height, place, row, width)
 
 
 def malloc_3d(state: State, place: Place, pitched: int, extent: int) -> None:

@@ -186,7 +186,10 @@ def event_elapsed(state: State, place: Place, milliseconds: int, start: int, sto
     if any(state.host_clock.get(number, 0) < ticket for number, ticket in last.clock.items() if number):
         message = msg("programs.event_not_reached")
         raise CudaError(NOT_READY, state.tell("event_not_reached", "error", message, place))
-    state.guest.pack("f", milliseconds, state.gpu.elapsed_ms(first, last))
+    elapsed_ms = state.gpu.elapsed_ms(first, last)
+    state.guest.pack("f", milliseconds, elapsed_ms)
+    if elapsed_ms < 0:
+        state.tell("event_order", "warning", msg("programs.event_order"), place)
     between = state.launches[first.launches : last.launches]
     if between and all(launch.status in ("failed", "faulted") for launch in between):
         names = ", ".join(dict.fromkeys(launch.display for launch in between))

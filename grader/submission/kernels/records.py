@@ -86,7 +86,7 @@ class SeenCopy:
     way: "in" (to the device), "out" (to the host), "set" (a memset), "within" (from another array of the device's).
     array: its name; serial: no other allocation of the run has it.  bytes: copied; is_whole: they are all of the array.
     host: where the host's data lie.  launches: how many of `SeenRun.order` had been made before.
-    byte: to which a memset has set each; 0 for any other.
+    byte: to which a memset has set each; 0 for any other.  of: bytes of the array, what pads its rows aside.
     """
 
     way: str
@@ -99,6 +99,7 @@ class SeenCopy:
     host: int = 0
     launches: int = 0
     byte: int = 0
+    of: int = 0
 
 
 @dataclass(frozen=True, slots=True)
