@@ -1,5 +1,5 @@
 """What a program says of its own results: the lines of its output that call them right or wrong, and of which kernel;
-and the host code that computes what it compares them with.
+and the host code that computes what it compares them with, or compares at all.
 
 Only words that leave no doubt count.  "Max error: 1e-06" says something to people; here it says nothing.
 """
@@ -224,3 +224,46 @@ def _array(access: Node) -> str:
     while base is not None and base.type == "subscript_expression":
         base = base.child_by_field_name("argument")
     return node_text(base) if base is not None else ""
+
+
+# Elements of results held against others: by an operator, by a function of a library, by one of the program's own.
+_OPERATOR = r"(?<![<>=!-])(?:==|!=|<=?|>=?)(?![<>=])"
+_COMPARES = re.compile(
+    r"\bmemcmp\s*\(|\b(?:equal|mismatch|is_permutation|allclose|max_element)\s*\("
+    rf"|\bf?abs[fl]?\s*\(|\bfmax[fl]?\s*\(|\]\s*{_OPERATOR}|{_OPERATOR}\s*&?\*?\w+\s*(?:(?:\.|->)\w+\s*)?\["
+)
+# `d = c[i] - want[i]`, however d is looked at then; one array's own elements may be those of a sum that moves along.
+_DIFFERENCE = re.compile(r"\b(\w+)\s*\[[^\][;]{0,80}\]\s*-\s*(?!\1\b)\w+\s*\[")
+# What is asked of the command line is no result.
+_ARGUMENTS = re.compile(r"\bargv\s*(?:\[[^\]\n]{0,40}\]\s*){1,2}")
+_OWN = re.compile(
+    r"\b(?P<name>wb_?solution|\w*(?:check|verif|compar|valid|correct|equal|same|match|diff|error|test|sprawd|porown|prover|srav|провер"
+    r"|сравн)\w*)\s*\(\s*[^)\s]",
+    re.IGNORECASE,
+)
+# `expected != got.at(i, j)`; what is asked for its length or its end is no result.
+_ASKED = re.compile(r"[=!]=\s*\w+(?:\.|->)(?!(?:size|end|begin|length|count|empty|rows|cols)\b)\w+\s*\(")
+_VECTORS = re.compile(r"\bvector\s*<[^;{}()]{0,60}>\s*([^;{}]{1,300});")
+_SAME = re.compile(r"\b(\w+)\s*[=!]=\s*(?!nullptr\b|NULL\b)[\w:]")
+_EACH = re.compile(r"\bfor\s*\([^;:()]{1,80}?[\s&*](\w+)\s*:(?!:)")
+_OF_CUDA = re.compile(r"cuda|gpuassert|gpuerr|getlasterror", re.IGNORECASE)
+_MACRO = re.compile(r"#[ \t]*define[ \t]+(\w+)\((?:[^\n\\]|\\.|\\\n)*", re.DOTALL)
+_TAKES_ERROR = re.compile(r"\b(\w+)\s*\(\s*(?:const\s+)?(?:cudaError(?:_t)?|CUresult)\b")
+_NAMES_ERROR = re.compile(r"\bcudaSuccess\b|\bcudaError|\bCUresult\b|\bCUDA_SUCCESS\b")
+
+
+def compares(whole: str) -> bool:
+    """Whether anything in a program's host code compares results; checks of errors are no such thing."""
+    of_errors = [match for match in _MACRO.finditer(whole) if _NAMES_ERROR.search(match[0])]
+    about_errors = {match[1] for match in of_errors} | set(_TAKES_ERROR.findall(whole))
+    text = _ARGUMENTS.sub("argument ", _MACRO.sub(lambda m: " " if m[1] in about_errors else m[0], whole))
+    if _COMPARES.search(text) or _ASKED.search(text) or _DIFFERENCE.search(text):
+        return True
+    vectors = {word for match in _VECTORS.finditer(text) for word in re.findall(r"\w+", match[1])}
+    if any(match[1] in vectors for match in _SAME.finditer(text)):
+        return True
+    each = "|".join(set(_EACH.findall(text)))
+    if each and re.search(rf"\b(?:{each})\s*{_OPERATOR}|{_OPERATOR}\s*(?:{each})\b", text):
+        return True
+    own = (match["name"] for match in _OWN.finditer(text))
+    return any(name not in about_errors and not _OF_CUDA.search(name) for name in own)

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from grader.lab.records import Sizes
 from grader.message import joined, msg
+from grader.programs.own_check import compares
 from grader.programs.records import CRASHES, Observation, ProgramFinding
 from grader.running.data_flow import FlowFault, flow_faults, may_be_meant, reached_text
 from grader.running.evidence import NO_HOST_CODE, OF_DATA, FaultKind, HostCode, HostFault
@@ -47,32 +48,9 @@ _ASKS = re.compile(
     r"\bcuda(?:GetLastError|PeekAtLastError)\b|\bgetLastCudaError\b"
     r"|(?:[=(,!]|\breturn|\bif)\s*cuda(?:(?:Device|Stream|Event|Thread)Synchronize|Memcpy\w*|LaunchKernel)\s*\("
 )
-# Elements of results held against others: by an operator, by a function of a library, by one of the program's own.
-_OPERATOR = r"(?<![<>=!-])(?:==|!=|<=?|>=?)(?![<>=])"
-_COMPARES = re.compile(
-    r"\bmemcmp\s*\(|\b(?:equal|mismatch|is_permutation|allclose|max_element)\s*\("
-    rf"|\bf?abs[fl]?\s*\(|\bfmax[fl]?\s*\(|\]\s*{_OPERATOR}|{_OPERATOR}\s*&?\*?\w+\s*(?:(?:\.|->)\w+\s*)?\["
-)
-# `d = c[i] - want[i]`, however d is looked at then; one array's own elements may be those of a sum that moves along.
-_DIFFERENCE = re.compile(r"\b(\w+)\s*\[[^\][;]{0,80}\]\s*-\s*(?!\1\b)\w+\s*\[")
-# What is asked of the command line is no result.
-_ARGUMENTS = re.compile(r"\bargv\s*(?:\[[^\]\n]{0,40}\]\s*){1,2}")
-_OWN = re.compile(
-    r"\b(?P<name>wb_?solution|\w*(?:check|verif|compar|valid|correct|equal|same|match|diff|error|test|sprawd|porown|prover|srav|провер"
-    r"|сравн)\w*)\s*\(\s*[^)\s]",
-    re.IGNORECASE,
-)
-# `expected != got.at(i, j)`; what is asked for its length or its end is no result.
-_ASKED = re.compile(r"[=!]=\s*\w+(?:\.|->)(?!(?:size|end|begin|length|count|empty|rows|cols)\b)\w+\s*\(")
-_VECTORS = re.compile(r"\bvector\s*<[^;{}()]{0,60}>\s*([^;{}]{1,300});")
-_SAME = re.compile(r"\b(\w+)\s*[=!]=\s*(?!nullptr\b|NULL\b)[\w:]")
-_EACH = re.compile(r"\bfor\s*\([^;:()]{1,80}?[\s&*](\w+)\s*:(?!:)")
-_OF_CUDA = re.compile(r"cuda|gpuassert|gpuerr|getlasterror", re.IGNORECASE)
-_MACRO = re.compile(r"#[ \t]*define[ \t]+(\w+)\((?:[^\n\\]|\\.|\\\n)*", re.DOTALL)
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _VARIABLES = re.compile(r"\b__(constant|device)__\s+([^;(){}=]{1,400});")
 _DECLARATOR = re.compile(r"(\w+)\s*((?:\[[^\]]{0,80}\]\s*){0,3})(?=,|$)")
-_TAKES_ERROR = re.compile(r"\b(\w+)\s*\(\s*(?:const\s+)?(?:cudaError(?:_t)?|CUresult)\b")
 
 
 def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = ()) -> HostCode:
@@ -150,7 +128,7 @@ def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = 
     ]
     # What is never read cannot be compared either: one fault, told once.
     is_unread = any(fault.message.id in ("programs.never_read", *_NOT_FETCHED) for fault in faults)
-    if not is_unread and not _compares(whole):
+    if not is_unread and not compares(whole):
         name = next(iter(programs))
         line = launches[0].line if launches else line_of_main(programs[name])
         file = launches[0].file if launches else name
@@ -507,19 +485,3 @@ def _read_faults(submission: Submission, kernel: Kernel, whole: str) -> list[Hos
         HostFault("unchecked", kernel.file, site.line, msg("checks.host_code.unchecked", kernel=kernel.name))
         for site in sites[:1]
     ]
-
-
-def _compares(whole: str) -> bool:
-    """Whether anything in the host code compares results; checks of errors are no such thing."""
-    about_errors = {match[1] for match in _MACRO.finditer(whole)} | set(_TAKES_ERROR.findall(whole))
-    text = _ARGUMENTS.sub("argument ", _MACRO.sub(" ", whole))
-    if _COMPARES.search(text) or _ASKED.search(text) or _DIFFERENCE.search(text):
-        return True
-    vectors = {word for match in _VECTORS.finditer(text) for word in re.findall(r"\w+", match[1])}
-    if any(match[1] in vectors for match in _SAME.finditer(text)):
-        return True
-    each = "|".join(set(_EACH.findall(text)))
-    if each and re.search(rf"\b(?:{each})\s*{_OPERATOR}|{_OPERATOR}\s*(?:{each})\b", text):
-        return True
-    own = (match["name"] for match in _OWN.finditer(text))
-    return any(name not in about_errors and not _OF_CUDA.search(name) for name in own)
