@@ -106,8 +106,8 @@ class _Subject:
     def faults(self) -> Iterator[tuple[str, int, Message]]:
         """Yield plain file name, line and message of all faults."""
         for fault in (*self.evidence.host.faults, *self.evidence.host.of_launch):
-            for said in sentences_of(fault.message):
-                yield fault.file.rpartition("/")[2], fault.line, said
+            plain = fault.file.rpartition("/")[2]
+            yield from ((plain, fault.line, said) for said in sentences_of(fault.message))
         for check in self.checks:
             file = (check.file or self.kernel.binding.kernel.file).rpartition("/")[2]
             for sentence in sentences_of(check.message_said):
