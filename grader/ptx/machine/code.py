@@ -76,25 +76,39 @@ def build_cfg(function: Function, module: Module | None = None) -> ControlFlowGr
         tuple(index + 1 if target is None else place[target] for target in draft.targets)
         for index, draft in enumerate(drafts)
     ]
+    labels = [draft.labels[0] if draft.labels else None for draft in drafts]
+    graph, _order = graph_of(function, [draft.instructions for draft in drafts], edges, module, labels)
+    return graph
+
+
+def graph_of(
+    function: Function,
+    blocks: Sequence[Sequence[Instruction]],
+    edges: Sequence[tuple[int, ...]],
+    module: Module | None = None,
+    labels: Sequence[str | None] | None = None,
+) -> tuple[ControlFlowGraph, Sequence[int]]:
+    """Return the graph of blocks, the first of which a function begins with, and the number that each had before.
+
+    edges: the blocks that may follow each one.  labels: in front of each.  module: as for `build_cfg`.
+    """
     order = loop_order(edges)
     number = {old: new for new, old in enumerate(order)}
     successors = [tuple(number[target] for target in edges[old]) for old in order]
-    blocks = tuple(
-        Block(
-            new, tuple(drafts[old].instructions), successors[new], drafts[old].labels[0] if drafts[old].labels else None
-        )
-        for new, old in enumerate(order)
-    )
+    code = [tuple(blocks[old]) for old in order]
     loops, back_edges = natural_loops(successors)
-    code = [block.instructions for block in blocks]
-    return ControlFlowGraph(
+    graph = ControlFlowGraph(
         function=function,
-        blocks=blocks,
+        blocks=tuple(
+            Block(new, code[new], successors[new], labels[old] if labels is not None else None)
+            for new, old in enumerate(order)
+        ),
         loops=tuple(loops),
         live_in=live_at_entry(code, successors),
         back_edges=frozenset(back_edges),
         exit_decisions=exit_decisions(code, successors, loops, module),
     )
+    return graph, order
 
 
 def _split(function: Function) -> list[_Draft]:

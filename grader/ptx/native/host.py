@@ -19,7 +19,7 @@ from grader.ptx.limits import UnsupportedInstruction
 from grader.ptx.lowering import warps
 from grader.ptx.machine.batch import BlockBatch, Frame, Group
 from grader.ptx.machine.code import Code
-from grader.ptx.memory import Device, MemoryArray
+from grader.ptx.memory import POISON, Device, MemoryArray
 from grader.ptx.native import layout
 from grader.ptx.native.generate import Compiled, engine, imports
 from grader.ptx.native.layout import CONTEXT
@@ -134,6 +134,8 @@ def _bits(array: Array, register_bytes: int) -> Array:
 
 
 PAGE = 65536
+_APART = 64
+"""Bytes; regions begin at multiples of them."""
 MAX_BYTES = (1 << 32) - PAGE
 """More than that a launch is not given."""
 
@@ -255,7 +257,7 @@ class LinearMemory:
         )
 
     def _take(self, size: int) -> int:
-        start = -(-self._end // 64) * 64
+        start = -(-self._end // _APART) * _APART
         self._end = start + size
         if self._end > MAX_BYTES:
             raise TooLarge
@@ -361,7 +363,7 @@ class LinearMemory:
             if history:
                 self.bytes[history : history + layout.HISTORY_BYTES * -(-size // self.unit)] = 0
         for data, size, _ in self._local:
-            self.bytes[data : data + size] = 0
+            self.bytes[data : data + size] = POISON
         ids = batch.layout.root.ids
         for name, slot in generated.specials.items():
             value = specials[name]
@@ -370,11 +372,20 @@ class LinearMemory:
             self._view(state, np.uint32, 8)[:] = 0
             self.put(state + 24, self.snapshots[block])
 
-    def made_anew(self) -> list[tuple[int, int]]:
-        """(start, size) of what every block finds empty: the flags of its shared memory, its threads' variables."""
-        shared = [] if self._shared is None else [(self._shared[1], self._shared[3])]
+    def made_anew(self) -> list[tuple[int, int, int]]:
+        """(start, size, byte) of what every block finds filled: flags of its shared memory, its threads' variables."""
+        fills = [] if self._shared is None else [(self._shared[1], self._shared[3], 0)]
         named = {name for name, _ in self.generated.symbols}
-        return [*shared, *((data, size) for data, size, name in self._local if name in named)]
+        for data, size, name in self._local:
+            if name not in named:
+                continue
+            start, before, byte = fills[-1] if fills else (0, 0, 0)
+            if byte == POISON and data - (start + before) < _APART:
+                # What lies between neighbours is nobody's.
+                fills[-1] = start, data + size - start, byte
+            else:
+                fills.append((data, size, POISON))
+        return fills
 
     def close(self) -> None:
         """Free the memory; nothing of this may be used afterwards."""

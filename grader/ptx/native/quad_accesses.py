@@ -15,7 +15,7 @@ from grader.ptx.frontend.nodes import Instruction, Register
 from grader.ptx.native.layout import KEPT_BYTES, TYPES, Transfer, Way, converted, element_store, local_type, transfer_of
 from grader.ptx.native.pieces import Piece
 from grader.ptx.native.quad_bodies import Quad
-from grader.ptx.native.strides import LANES
+from grader.ptx.native.strides import LANES, loads_same
 from grader.ptx.native.thread_bodies import FARTHEST, QUICK_BYTES, AccessGroup, flags_of
 from grader.ptx.native.vector_arithmetic import high_words, low_words
 
@@ -93,10 +93,7 @@ class QuadBody(Quad):
             self.move_to_lane(start, lane)
 
     def _is_same_of_all(self, transfer: Transfer) -> bool:
-        base = transfer.address.base
-        if transfer.space not in ("param", "global", "shared", "const"):
-            return False
-        return not isinstance(base, Register) or self.strides[base.index].step == 0
+        return loads_same(transfer.space, transfer.address.base, self.strides, self.code)
 
     def _place(self, transfer: Transfer) -> None:
         # None of these is in a group.

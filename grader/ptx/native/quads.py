@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from grader.ptx.dataflow import destinations
 from grader.ptx.limits import UnsupportedInstruction
 from grader.ptx.machine.code import Code
+from grader.ptx.native.inlining import inlined
 from grader.ptx.native.layout import LANE_BYTES, Unfit, local_type
 from grader.ptx.native.pieces import FRAME_BYTES
 from grader.ptx.native.quad_accesses import QuadBody
@@ -338,11 +339,12 @@ def written(code: Code) -> WholeThreads | None:
     """Return a kernel's text, made at first use; None where it has something unfit."""
     derived: dict[str, WholeThreads | None] = code.program.module.derived.setdefault("quads", {})
     if code.name not in derived:
-        writer = _Writer(code)
+        whole = inlined(code)
+        writer = _Writer(whole.code)
         try:
             writer.write()
         except (Unfit, UnsupportedInstruction, RecursionError):
             derived[code.name] = None
         else:
-            derived[code.name] = WholeThreads(writer.out, writer.places, LANES)
+            derived[code.name] = WholeThreads(writer.out, writer.places, whole, LANES)
     return derived[code.name]

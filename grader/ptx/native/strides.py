@@ -42,6 +42,7 @@ ANY = Stride(None)
 SAME = Stride(0)
 _OF_SPECIALS = {"tid.x": Stride(1, 2), "laneid": Stride(1, 2), "ntid.x": Stride(0, 2)}
 _SHARED_LOADS = frozenset({"param", "global", "shared", "const"})
+"""Spaces in which threads reach the same by the same address; of "param" a kernel's parameters alone."""
 
 
 def strides_of(code: Code) -> dict[int, Stride]:
@@ -64,6 +65,13 @@ def strides_of(code: Code) -> dict[int, Stride]:
     for register in code.function.registers:
         found.setdefault(register.index, ANY)
     return found
+
+
+def loads_same(space: str, base: Operand | None, known: Mapping[int, Stride], code: Code) -> bool:
+    """Whether a load gives all four threads the same: it goes to one place, which is not one of each thread's own."""
+    if space == "param":
+        return isinstance(base, Symbol) and any(base.name == p.name for p in code.function.parameters)
+    return space in _SHARED_LOADS and (base is None or stride_of(base, known).step == 0)
 
 
 def stride_of(operand: Operand, known: Mapping[int, Stride]) -> Stride:
@@ -116,7 +124,7 @@ def _of(instruction: Instruction, known: Mapping[int, Stride], code: Code) -> St
         base = operands[0].base if isinstance(operands[0], Address) else None
         if space == "generic" and isinstance(base, Symbol):
             space = code.program.space_of(base.name)
-        return SAME if space in _SHARED_LOADS and stride_of(operands[0], known).step == 0 else ANY
+        return SAME if loads_same(space, base, known, code) else ANY
     if opcode == "vote":
         return SAME
     if facts(opcode).memory or opcode in ("shfl", "call", "activemask"):

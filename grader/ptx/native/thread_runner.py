@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from grader.ptx.frontend.nodes import Module
-from grader.ptx.limits import Budget, LimitExceeded
+from grader.ptx.limits import Budget, DeviceTrap, LimitExceeded
 from grader.ptx.lowering.program import program_of
 from grader.ptx.machine import operands
 from grader.ptx.machine.batch import BlockBatch
@@ -26,9 +26,10 @@ from grader.ptx.memory import Device, MemoryArray
 from grader.ptx.native import quads
 from grader.ptx.native.generate import Compiled
 from grader.ptx.native.host import MAX_BYTES, LinearMemory, TooLarge, Unusual
+from grader.ptx.native.inlining import inlined
 from grader.ptx.native.residence import Residence, ResidentMemory
 from grader.ptx.native.strides import LANES
-from grader.ptx.native.threads import FILLS, Places
+from grader.ptx.native.threads import FILLS
 from grader.ptx.native.whole_threads import WholeThreads, written
 from grader.ptx.records import Index3
 
@@ -177,6 +178,12 @@ class Threads:
         if whole is None or compiled is None:
             self._wanted.refused = True
             return False
+        try:
+            symbols = {**symbols, **batch.local_variables(0, whole.whole.code.function)}
+        except (DeviceTrap, LimitExceeded):
+            # Of a function that is perhaps not reached.
+            self._wanted.refused = True
+            return False
         shares = _shares(ranges) if self._may_share(ranges, a_block) else [ranges]
         try:
             with ExitStack() as stack:
@@ -191,7 +198,7 @@ class Threads:
                         break
                     stack.callback(memory.close)
                     memories.append(memory)
-                runners = [_Runner(self._code, compiled, whole.places, memory, batch, symbols) for memory in memories]
+                runners = [_Runner(whole, compiled, memory, batch, symbols) for memory in memories]
                 limit = _run_all(runners, shares, a_block, budget, BY_FOURS_CHARGE if whole.together > 1 else CHARGE)
                 for memory in memories[1:]:
                     memories[0].take_over(memory)
@@ -233,23 +240,24 @@ class Threads:
         copied = sum(len(array.data) for array in self._reached.values())
         if copied > MAX_SHARED_BYTES or a_block * sum(count for _, count in ranges) < SHARED_FROM:
             return False
-        instructions = (instruction for block in self._code.blocks for instruction in block.instructions)
+        blocks = inlined(self._code).code.blocks
+        instructions = (instruction for block in blocks for instruction in block.instructions)
         return not any(i.opcode in ("atom", "red") and "global" in i.modifiers for i in instructions)
 
 
 class _Runner:
     def __init__(
         self,
-        code: Code,
+        kernel: WholeThreads,
         compiled: Compiled,
-        places: Places,
         memory: LinearMemory,
         batch: BlockBatch,
         symbols: dict[str, int],
     ) -> None:
         import wasmtime
 
-        self._code, self._memory = code, memory
+        self._memory, places = memory, kernel.places
+        code, self._blocks = kernel.whole.code, kernel.whole.origins
         self._generated = generated = compiled.generated
         addresses = {**batch.addresses, **code.program.addresses, **symbols}
         if any(name not in addresses for name, _ in generated.symbols):
@@ -262,18 +270,18 @@ class _Runner:
         fills = memory.made_anew()
         if len(fills) > FILLS:
             raise Unusual
-        for number, (start, size) in enumerate(fills):
-            memory.put(places.fills + 16 * number, start)
-            memory.put(places.fills + 16 * number + 4, size)
+        for number, fields in enumerate(fills):
+            for position, field in enumerate(fields):
+                memory.put(places.fills + 16 * number + 4 * position, field)
         self._run: Any = memory.instance(compiled, _nothing)["run"]
         self._faults = (wasmtime.Trap, wasmtime.WasmtimeError)
-        self._sizes = np.array([block.size for block in code.blocks], np.int64)
+        self._sizes = np.array([block.size for block in self._blocks], np.int64)
         self._lanes = batch.layout.padded
 
     def run(self, ranges: Sequence[tuple[int, int]], a_block: int, spent: _Spent) -> None:
         """Run (first, count) blocks.  Raises Unusual, and LimitExceeded."""
-        code, memory = self._code, self._memory
-        visits = memory.words(self._generated.visits, len(code.blocks))
+        blocks_of_code, memory = self._blocks, self._memory
+        visits = memory.words(self._generated.visits, len(blocks_of_code))
         unchecked = 0
         last = ranges[-1][0] + ranges[-1][1]
         for first, count in ranges:
@@ -288,14 +296,14 @@ class _Runner:
                     continue
                 unchecked = 0
                 spent.so_far(int(visits @ self._sizes), self._lanes)
-                spent.check(code.blocks[int((visits * self._sizes).argmax())].line)
+                spent.check(blocks_of_code[int((visits * self._sizes).argmax())].line)
                 if spent.is_in_vain():
                     return
 
     def note_executions(self) -> None:
         """Add how often each block of the code was executed."""
-        visits = self._memory.words(self._generated.visits, len(self._code.blocks))
-        for block, times in zip(self._code.blocks, visits.tolist(), strict=True):
+        visits = self._memory.words(self._generated.visits, len(self._blocks))
+        for block, times in zip(self._blocks, visits.tolist(), strict=True):
             block.executions += times
 
 

@@ -297,7 +297,8 @@ class Meetings:
         for number in range(FILLS):
             at = self._places.fills + 16 * number
             fills.append(
-                f"(memory.fill (i32.load (i32.const {at})) (i32.const 0) (i32.load offset=4 (i32.const {at})))"
+                f"(memory.fill (i32.load (i32.const {at})) (i32.load offset=8 (i32.const {at}))"
+                f" (i32.load offset=4 (i32.const {at})))"
             )
         behind = "\n".join(
             f"(if (i32.eq (local.get $all) (i32.const {1 + number}))"

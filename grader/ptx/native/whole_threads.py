@@ -17,6 +17,7 @@ from grader.ptx.isa.instructions import facts
 from grader.ptx.limits import UnsupportedInstruction
 from grader.ptx.machine.code import Code
 from grader.ptx.native.generate import Compiled, Generator, machine_code
+from grader.ptx.native.inlining import Inlined, inlined
 from grader.ptx.native.layout import STORED, Unfit, local_type
 from grader.ptx.native.pieces import Generated, is_call_of
 from grader.ptx.native.thread_bodies import (
@@ -54,10 +55,11 @@ def unset(kind: str) -> str:
 
 @dataclass
 class WholeThreads:
-    """A kernel's text, where its fields lie, and how many threads go together."""
+    """A kernel's text, where its fields lie, the code that it was made of, and how many threads go together."""
 
     generated: Generated
     places: Places
+    whole: Inlined
     together: int = 1
     _compiled: Compiled | None = None
 
@@ -245,11 +247,12 @@ def written(code: Code) -> WholeThreads | None:
     """Return a kernel's text, made at first use; None where it has something unfit."""
     derived: dict[str, WholeThreads | None] = code.program.module.derived.setdefault("whole threads", {})
     if code.name not in derived:
-        writer = Writer(code)
+        whole = inlined(code)
+        writer = Writer(whole.code)
         try:
             writer.write()
         except (Unfit, UnsupportedInstruction, RecursionError):
             derived[code.name] = None
         else:
-            derived[code.name] = WholeThreads(writer.out, writer.places)
+            derived[code.name] = WholeThreads(writer.out, writer.places, whole)
     return derived[code.name]
