@@ -25,6 +25,7 @@ ROWS: dict[str, tuple[int, int | tuple[int, ...], tuple[int, ...], int, str]] = 
     "transposed": (2048, (64, 64), (32, 8), 2, "f4"),
     "mandelbrot": (1024, (64, 64), (16, 16), 2, "f4"),
     "histogram": (2048, 512, (256,), 2, "i4"),
+    "called": (1024, (64, 64), (16, 16), 2, "f4"),
 }
 """Kernel: rows of its square arrays, grid, block, arrays, what is in them."""
 _BY_ELEMENTS = {"sum_by_strides", "tree_sum", "shuffled_sum", "histogram"}

@@ -8,35 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from grader.ptx.frontend.nodes import Immediate, Instruction, Operand
-from grader.ptx.native.layout import TYPES, converted
-
-Read = Callable[[Operand, str], str]
-"""(operand, PTX type) → expression of that type's WebAssembly type; narrow integers come extended by their sign."""
-
-Result = tuple[str, str]
-"""(expression, PTX type of the result)."""
+from grader.ptx.native.conversions import Read, Result, canonical, convert, in_half
+from grader.ptx.native.layout import TYPES
 
 _BINARY = {"add": "add", "sub": "sub", "and": "and", "or": "or", "xor": "xor"}
-_NAN = "(f32.const nan:0x7fffff)"
 _INTEGER_COMPARE = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
 _ORDERED = {"eq", "lt", "le", "gt", "ge"}
 _OPPOSITE = {"ltu": "ge", "leu": "gt", "gtu": "le", "geu": "lt"}
-
-
-_CANONICAL = ("(select (local.tee $tf ", f") {_NAN} (f32.eq (local.get $tf) (local.get $tf)))")
-
-
-def canonical(expression: str) -> str:
-    """A float32 result with the NaN of GPUs."""
-    return expression.join(_CANONICAL)
-
-
-def with_any_nan(expression: str) -> str:
-    """Return the argument of `canonical` where an expression is its result; else the expression."""
-    begins, ends = _CANONICAL
-    if expression.startswith(begins) and expression.endswith(ends):
-        return expression[len(begins) : -len(ends)]
-    return expression
 
 
 def _passing_on(result: str, otherwise: str) -> str:
@@ -50,7 +28,10 @@ def express(instruction: Instruction, read: Read) -> list[Result] | None:
     maker = _MAKERS.get(instruction.opcode)
     if maker is None or not instruction.modifiers:
         return None
-    results = maker(instruction, instruction.modifiers, instruction.operands[1:], read)
+    parts = (instruction, instruction.modifiers, instruction.operands[1:], read)
+    results = maker(*parts)
+    if results is None:
+        results = in_half(*parts)
     if results is None:
         return None
     return results if isinstance(results, list) else [results]
@@ -60,6 +41,14 @@ def _add(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> 
     name = m[-1]
     kind, bits, _ = TYPES.get(name, ("", 0, False))
     if kind in ("f32", "f64"):
+        if kind == "f32" and tuple(m[:-1]) in _DIRECTED:
+            a, b = read(o[0], name), read(o[1], name)
+            if i.opcode == "mul":
+                # What a zero of the product's sign is added to keeps its sign.
+                left, right = f"(local.tee $tf {a})", f"(local.tee $uf {b})"
+                zero = "(f32.copysign (f32.const 0) (f32.mul (local.get $tf) (local.get $uf)))"
+                return _directed(m[0], left, right, zero), name
+            return _directed(m[0], a, "(f32.const 1)", b if i.opcode == "add" else f"(f32.neg {b})"), name
         if any(x != "rn" for x in m[:-1]):
             return None
         if kind == "f64":
@@ -108,8 +97,8 @@ def _mad(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> 
 
 def _fma(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> Result | None:
     name = m[-1]
-    if tuple(m) == ("rm", "f32"):
-        return f"(call $fma32_down {' '.join(read(x, name) for x in o)})", name
+    if name == "f32" and tuple(m[:-1]) in _DIRECTED:
+        return _directed(m[0], *(read(x, name) for x in o)), name
     if tuple(m[:-1]) != ("rn",) or name not in ("f32", "f64"):
         return None
     if name == "f64":
@@ -121,11 +110,21 @@ def _fma(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> 
     return canonical(f"(f32x4.extract_lane 0 (f32x4.relaxed_madd {operands}))"), name
 
 
+_DIRECTED = {("rm",): 0, ("rp",): 1, ("rz",): 2}
+
+
+def _directed(rounding: str, a: str, b: str, c: str) -> str:
+    """A product and sum of float32 rounded down, up or towards zero."""
+    return f"(call $fma32_directed {a} {b} {c} (i32.const {_DIRECTED[(rounding,)]}))"
+
+
 def _div(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> Result | None:
     name = m[-1]
     kind, bits, signed = TYPES.get(name, ("", 0, False))
     if kind == "f32" and i.opcode == "div" and len(m) == 2 and m[0] in ("rn", "full"):
         return canonical(f"(f32.div {read(o[0], name)} {read(o[1], name)})"), name
+    if kind == "f32" and i.opcode == "div" and tuple(m[:-1]) == ("approx",):
+        return f"(call $divided_approximately {read(o[0], name)} {read(o[1], name)})", name
     if kind == "f64" and i.opcode == "div" and tuple(m[:-1]) == ("rn",):
         return f"(call $div64 {read(o[0], name)} {read(o[1], name)})", name
     if len(m) != 1 or bits < 32 or kind in ("f32", "f64"):
@@ -200,11 +199,11 @@ def _shift(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -
 def _extremum(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> Result | None:
     name = m[-1]
     kind, bits, signed = TYPES.get(name, ("", 0, False))
-    if len(m) != 1 or bits < 16 or kind == "f64":
+    if len(m) != 1 or bits < 16:
         return None
     a, b = read(o[0], name), read(o[1], name)
-    if kind == "f32":
-        return f"(call ${i.opcode}32 {a} {b})", name
+    if kind in ("f32", "f64"):
+        return f"(call ${i.opcode}{bits} {a} {b})", name
     letter = "i" if kind == "i32" else "l"
     compare = ("lt" if i.opcode == "min" else "gt") + ("_s" if signed else "_u")
     left, right = f"(local.tee $t{letter} {a})", f"(local.tee $u{letter} {b})"
@@ -221,7 +220,7 @@ def _sign(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) ->
         return canonical(f"(f32.{i.opcode} {a})"), name
     if kind == "f64":
         return f"(call $nan64 (f64.{i.opcode} (local.tee $td {a})) (local.get $td) (local.get $td))", name
-    if bits < 32 or not signed:
+    if bits < 16 or not signed:
         return None
     if i.opcode == "neg":
         return f"({kind}.sub ({kind}.const 0) {a})", name
@@ -312,7 +311,8 @@ def _insert(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) 
     kind, bits, _ = TYPES[name]
     place, count = _number(o[2], bits - 1), _number(o[3], bits)
     if place is None or count is None:
-        return None
+        fields = f"{read(o[0], name)} {read(o[1], name)} {read(o[2], 'u32')} {read(o[3], 'u32')}"
+        return f"(call $insert{bits} {fields})", name
     mask = ((1 << count) - 1) << place & ((1 << bits) - 1)
     moved = f"({kind}.and ({kind}.shl {read(o[0], name)} ({kind}.const {place})) ({kind}.const {mask}))"
     return f"({kind}.or {moved} ({kind}.and {read(o[1], name)} ({kind}.const {~mask & ((1 << bits) - 1)})))", name
@@ -321,17 +321,42 @@ def _insert(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) 
 def _extract(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> Result | None:
     name = m[-1]
     kind, bits, signed = TYPES.get(name, ("", 0, False))
-    if len(m) != 1 or bits < 32 or kind.startswith("f"):
+    if len(m) != 1 or bits < 32 or kind.startswith("f") or len(o) != 3:
         return None
     place, count = _number(o[1], bits - 1), _number(o[2], bits)
     if place is None or not count or place + count > bits:
-        return None
+        fields = f"{read(o[0], name)} {read(o[1], 'u32')} {read(o[2], 'u32')} (i32.const {int(signed)})"
+        return f"(call $extract{bits} {fields})", name
     up = f"({kind}.shl {read(o[0], name)} ({kind}.const {bits - place - count}))"
     return f"({kind}.shr_{'s' if signed else 'u'} {up} ({kind}.const {bits - count}))", name
 
 
+def _find(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> Result | None:
+    kind, bits, signed = TYPES.get(m[-1], ("", 0, False))
+    if bits < 32 or kind.startswith("f") or tuple(m[:-1]) not in ((), ("shiftamt",)):
+        return None
+    value = read(o[0], m[-1])
+    if signed:
+        letter = "i" if kind == "i32" else "l"
+        sign = f"({kind}.shr_s (local.tee $t{letter} {value}) ({kind}.const {bits - 1}))"
+        value = f"({kind}.xor {sign} (local.get $t{letter}))"
+    zeros = f"({kind}.clz {value})"
+    zeros = zeros if kind == "i32" else f"(i32.wrap_i64 {zeros})"
+    if len(m) == 2:
+        # Of nothing all ones.
+        none = f"(i32.eq (local.tee $ui {zeros}) (i32.const {bits}))"
+        return f"(if (result i32) {none} (then (i32.const -1)) (else (local.get $ui)))", "u32"
+    return f"(i32.sub (i32.const {bits - 1}) {zeros})", "u32"
+
+
 def _reverse(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> Result | None:
     return (f"(call $reversed {read(o[0], 'b32')})", "b32") if tuple(m) == ("b32",) else None
+
+
+def _permute(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> Result | None:
+    if tuple(m) != ("b32",):
+        return None
+    return f"(call $permuted {read(o[0], 'b32')} {read(o[1], 'b32')} {read(o[2], 'u32')})", "b32"
 
 
 def _logic_of_three(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> Result | None:
@@ -354,9 +379,6 @@ def _copy_sign(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Rea
     return f"({name}.copysign {read(o[1], name)} {read(o[0], name)})", name
 
 
-_WHOLE = {"rzi": "trunc", "rni": "nearest", "rmi": "floor", "rpi": "ceil"}
-
-
 def _count(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> Result | None:
     name = m[-1]
     if len(m) != 1 or name not in ("b32", "b64"):
@@ -364,45 +386,6 @@ def _count(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -
     kind = TYPES[name][0]
     counted = f"({kind}.{'popcnt' if i.opcode == 'popc' else 'clz'} {read(o[0], name)})"
     return (counted if kind == "i32" else f"(i32.wrap_i64 {counted})"), "u32"
-
-
-def _convert(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> Result | None:
-    if len(m) not in (2, 3) or m[-1] not in TYPES or m[-2] not in TYPES or "pred" in m:
-        return None
-    target, source = m[-2], m[-1]
-    rounding = m[0] if len(m) == 3 else ""
-    to_kind, _, _ = TYPES[target]
-    kind, _, signed = TYPES[source]
-    value = read(o[0], source)
-    floats = ("f32", "f64")
-    if target == source == "f32" and rounding in _WHOLE:
-        return canonical(f"(f32.{_WHOLE[rounding]} {value})"), target
-    if target == source == "f32" and rounding == "sat":
-        # Of a NaN and of -0 comes 0.
-        least = f"(select (local.tee $tf {value}) (f32.const 0) (f32.gt (local.get $tf) (f32.const 0)))"
-        return f"(f32.min {least} (f32.const 1))", target
-    if target not in floats and source not in floats:
-        if rounding:
-            return None
-        if to_kind == kind:
-            return value, target
-        return converted(value, kind, to_kind, signed), target
-    if source not in floats:
-        if rounding != "rn":
-            return None
-        return f"({target}.convert_{kind}_{'s' if signed else 'u'} {value})", target
-    if target not in floats:
-        # Of a NaN comes 0 from f32 to 32 bits only, which is what truncation gives.
-        whole = _WHOLE.get(rounding)
-        if whole is None or source != "f32" or target not in ("s32", "u32"):
-            return None
-        inner = value if whole == "trunc" else f"(f32.{whole} {value})"
-        return f"(i32.trunc_sat_f32_{target[0]} {inner})", target
-    if source == "f32" and target == "f64" and not rounding:
-        return f"(call $widened {value})", target
-    if source == "f64" and target == "f32" and rounding == "rn":
-        return f"(call $narrowed {value})", target
-    return None
 
 
 _Maker = Callable[[Instruction, Sequence[str], Sequence[Operand], Read], Result | list[Result] | None]
@@ -424,11 +407,13 @@ _OPCODES: dict[_Maker, str] = {
     _funnel: "shf",
     _insert: "bfi",
     _extract: "bfe",
+    _find: "bfind",
     _reverse: "brev",
+    _permute: "prmt",
     _logic_of_three: "lop3",
     _copy_sign: "copysign",
     _count: "popc clz",
-    _convert: "cvt",
+    convert: "cvt",
 }
 _MAKERS = {opcode: maker for maker, opcodes in _OPCODES.items() for opcode in opcodes.split()}
 

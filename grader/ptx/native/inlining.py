@@ -1,8 +1,8 @@
 """A kernel with the device functions that it calls in the places of their calls.
 
-The compiler has put most functions there itself.  Those it left (`__noinline__`, large ones, those of another file or of
-the library that clang's code is linked with) end every engine's way but the interpreter's, unless they are put there
-too: then values that are handed over lie in registers, and the whole is one function to generate code of.
+The compiler has put most functions there itself.  Those it left (`__noinline__`, large ones, those of another file or
+of the library that clang's code is linked with) leave a kernel to the interpreter, unless they are put there too: then
+values that are handed over lie in registers, and the whole is one function to generate code of.
 
 What is executed is what the interpreter executes: a call becomes a jump, as does what returns from it, and each block
 stands for the block of the function that it is a copy of.
@@ -32,7 +32,7 @@ from grader.ptx.frontend.nodes import (
 )
 from grader.ptx.limits import UnsupportedInstruction
 from grader.ptx.lowering.builtins import BUILTINS
-from grader.ptx.machine.code import Block, Code, CodeBlock, Linkage, graph_of, type_bytes
+from grader.ptx.machine.code import Code, CodeBlock, Linkage, graph_of, type_bytes
 
 _MOST_INSTRUCTIONS = 6000
 """Of the whole, beyond which calls are left as they are."""
@@ -165,7 +165,7 @@ class _Expansion:
         for variable in function.variables:
             if variable.space in ("local", "param"):
                 # A thread has one activation of a function at each depth; the next one finds what it left.
-                names[variable.name] = f"{variable.name}@{depth}"
+                names[variable.name] = f"{variable.name}@{name}@{depth}"
                 self._variables[names[variable.name]] = replace(variable, name=names[variable.name])
             else:
                 self._variables[variable.name] = variable

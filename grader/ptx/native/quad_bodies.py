@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 
 from grader.ptx.dataflow import destinations, sources
 from grader.ptx.frontend.nodes import Immediate, Instruction, Negated, Operand, Register, Special, Vector
-from grader.ptx.native.arithmetic import canonical_vector, with_any_nan
+from grader.ptx.native.arithmetic import canonical_vector
+from grader.ptx.native.conversions import with_any_nan
 from grader.ptx.native.layout import Unfit, local_type
 from grader.ptx.native.pieces import Kernel
 from grader.ptx.native.strides import LANES, Stride, stride_of

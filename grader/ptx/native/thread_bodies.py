@@ -16,7 +16,7 @@ from grader.ptx.dataflow import destinations
 from grader.ptx.frontend.nodes import Address, Immediate, Instruction, Operand, Register, Special
 from grader.ptx.isa.instructions import facts
 from grader.ptx.machine.code import Code
-from grader.ptx.native.arithmetic import canonical, with_any_nan
+from grader.ptx.native.conversions import canonical, with_any_nan
 from grader.ptx.native.layout import KEPT_BYTES, TYPES, Transfer, Unfit, Way, converted, local_type, transfer_of
 from grader.ptx.native.pieces import Kernel, Piece
 

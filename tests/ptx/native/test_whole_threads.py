@@ -105,6 +105,87 @@ KERNELS: dict[str, tuple[str, list[Any]]] = {
             out[i + 3 * {N}] = __fmaf_rd(a, 1.f, -a) + floorf(a) + ceilf(b) * truncf(a) - rintf(b); }}""",
         [Bytes(16 * N), BITS.view(np.float32)],
     ),
+    "functions that are called, with structs, arrays and calls of their own": (
+        f"""struct P {{ int a; float b; short c; unsigned char d; double e; }};
+        __device__ __noinline__ double area(P p, bool twice) {{ return twice ? p.e * 2 + p.d : p.a + p.b + p.c; }}
+        __device__ __noinline__ P made(unsigned v, short c) {{ P p = {{(int)v, v * 0.5f, c, (unsigned char)v, v / 3.0}};
+            if (v & 4) p.e = area(p, v & 1); return p; }}
+        __device__ __noinline__ unsigned chosen(unsigned v, unsigned n) {{ unsigned own[8];
+            for (int k = 0; k < 8; k++) own[k] = v * k; if (n & 1) return own[v & 7]; own[n & 7] ^= n;
+            return own[(v >> 3) & 7]; }}
+        __global__ void k(double* out, const unsigned* in) {{ {WHERE} __shared__ double s[256]; double sum = 0;
+            for (unsigned k = 0; k < (in[i] & 3); k++) {{ P p = made(in[i] + k, (short)(in[i] >> k));
+                sum += area(p, k == 1) + chosen(in[i], k); }}
+            s[threadIdx.x] = sum; __syncthreads(); P p = made(i, i); out[i] = s[255 - threadIdx.x] + area(p, i & 1);
+                }}""",
+        [Bytes(8 * N), BITS],
+    ),
+    "half precision": (
+        f"""__global__ void k(unsigned* out, const unsigned* in) {{ {WHERE} unsigned a = in[i],
+                b = in[(i + 1) % {N}], c, d, e;
+            unsigned short x = a, y = b, z = a >> 16, w, v; float f = (int)b * 1e-7f, g; int n; unsigned u;
+            asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(c) : "r"(a), "r"(b), "r"(a ^ b >> 3)); out[i] = c;
+            asm("add.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+                asm("sub.f16x2 %0, %1, %2;" : "=r"(e) : "r"(c), "r"(b));
+            out[i + {N}] = d ^ e << 1; asm("mul.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(d)); out[i + 2 * {N}] = d;
+            asm("fma.rn.f16 %0, %1, %2, %3;" : "=h"(w) : "h"(x), "h"(y), "h"(z)); out[i + 3 * {N}] = w;
+            asm("cvt.rn.f16.f32 %0, %1;" : "=h"(w) : "f"(f)); asm("cvt.f32.f16 %0, %1;" : "=f"(g) : "h"(z));
+            out[i + 4 * {N}] = w ^ __float_as_uint(g); asm("cvt.rmi.s32.f16 %0, %1;" : "=r"(n) : "h"(y));
+            asm("cvt.rzi.u32.f16 %0, %1;" : "=r"(u) : "h"(x)); asm("cvt.rn.f16.s32 %0, %1;" : "=h"(w) : "r"(n * i));
+            out[i + 5 * {N}] = n ^ u << 9 ^ w << 16; asm("min.f16 %0, %1, %2;" : "=h"(w) : "h"(x), "h"(y));
+            asm("max.f16 %0, %1, %2;" : "=h"(v) : "h"(y), "h"(z)); out[i + 6 * {N}] = w | v << 16;
+            asm("{{.reg .pred p; setp.lt.f16 p, %1, %2; selp.u32 %0, 1, 2, p; }}" : "=r"(u) : "h"(x), "h"(y));
+            asm("{{.reg .pred p; setp.neu.f16 p, %1, %2; selp.u32 %0, 3, 4, p; }}" : "=r"(n) : "h"(x), "h"(z));
+            asm("neg.f16 %0, %1;" : "=h"(w) : "h"(x)); asm("abs.f16 %0, %1;" : "=h"(v) : "h"(y));
+            asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(c) : "f"(f), "f"(g));
+            out[i + 7 * {N}] = u ^ n * 5 ^ w << 16 ^ v << 4 ^ c; }}""",
+        [Bytes(32 * N), BITS],
+    ),
+    "sixteen bits of bfloat16": (
+        f"""__global__ void k(unsigned* out, const unsigned* in) {{ {WHERE} unsigned a = in[i],
+                b = in[(i + 1) % {N}], c;
+            unsigned short x = a, y = b, z; float f = __uint_as_float(b);
+                asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(z) : "f"(f));
+            asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(c) : "f"(f), "f"(__uint_as_float(a))); out[i] = c;
+            asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(c) : "r"(a), "r"(b), "r"(a ^ b)); out[i + {N}] = c;
+            asm("max.bf16 %0, %1, %2;" : "=h"(x) : "h"(x), "h"(y)); asm("neg.bf16 %0, %1;" : "=h"(y) : "h"(y));
+            out[i + 2 * {N}] = x ^ y << 16; out[i + 3 * {N}] = z; }}""",
+        [Bytes(16 * N), BITS],
+    ),
+    "floats as integers, and rounded in all directions": (
+        f"""__global__ void k(unsigned long long* out, const unsigned* in) {{ {WHERE} float f = __uint_as_float(in[i]);
+            unsigned j = (i + 1) % {N}; double d = __hiloint2double(in[i], in[j]), e = __hiloint2double(in[j], 5);
+            float g = __uint_as_float(in[j]), h = __uint_as_float(in[(i + 2) % {N}]); long long v = (long long)f;
+            v ^= (unsigned long long)g ^ __double2ll_rd(d) ^ __double2ull_ru(e) ^ __double2int_rn(d) ^
+                __double2uint_rz(e);
+            out[i] = v; out[i + {N}] = __double_as_longlong(floor(d)) ^ __double_as_longlong(fmin(d, e))
+                ^ __double_as_longlong(fmax(rint(e), trunc(d)));
+            unsigned long long w = __float_as_uint(__fadd_rz(f, g)), x = __float_as_uint(__fmul_ru(g, h));
+            w ^= (unsigned long long)__float_as_uint(__fmaf_rz(f, g, h)) << 32;
+                asm("div.approx.f32 %0, %1, %2;" : "=f"(h)
+                : "f"(f), "f"(g)); x ^= (unsigned long long)__float_as_uint(h) << 32;
+            w ^= __float_as_uint(__fsub_ru(h, f)) ^ __float_as_uint(__fmul_rz(f * 1e-20f, g)); out[i + 2 * {N}] = w;
+            out[i + 3 * {N}] = x ^ __float_as_uint(__fmaf_ru(f, g, -f)) ^ __float_as_uint(__fsub_rd(g, h)); }}""",
+        [Bytes(32 * N), BITS],
+    ),
+    "fields of bits at places that are computed": (
+        f"""__global__ void k(unsigned long long* out, const unsigned* in) {{ {WHERE} unsigned a = in[i],
+                b = in[i / 3], c, d, e;
+            unsigned at = b >> (b & 31) & 255, n = in[i / 5] & 63;
+                unsigned long long u = (unsigned long long)a << 32 | b, v, w;
+            asm("bfe.u32 %0, %1, %2, %3;" : "=r"(c) : "r"(a), "r"(at), "r"(n));
+            asm("bfe.s32 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(at & 35), "r"(n));
+            asm("bfi.b32 %0, %1, %2, %3, %4;" : "=r"(e) : "r"(a), "r"(b), "r"(at), "r"(n));
+                out[i] = c ^ (u64_t)d << 32 ^ e;
+            asm("bfe.s64 %0, %1, %2, %3;" : "=l"(v) : "l"(u), "r"(at & 71), "r"(n));
+            asm("bfi.b64 %0, %1, %2, %3, %4;" : "=l"(w) : "l"(u), "l"(u * 3), "r"(at & 71), "r"(n));
+                out[i + {N}] = v ^ w;
+            asm("bfind.u32 %0, %1;" : "=r"(c) : "r"(a >> (b & 31))); asm("bfind.s32 %0, %1;" : "=r"(d) : "r"(b));
+            asm("bfind.shiftamt.u64 %0, %1;" : "=r"(e) : "l"(u >> (b & 63)));
+            out[i + 2 * {N}] = c ^ d << 8 ^ e << 16 ^ (u64_t)__byte_perm(a, b, in[i / 7]) << 32;
+            short s = -(short)a; out[i + 3 * {N}] = (unsigned short)s; }}""".replace("u64_t", "unsigned long long"),
+        [Bytes(32 * N), BITS],
+    ),
     "atomics whose turn does not matter": (
         f"""__global__ void k(unsigned* out, const unsigned* in) {{ __shared__ unsigned h[64]; {WHERE}
             int t = threadIdx.x; if (t < 64) h[t] = 0; __syncthreads();
