@@ -9,6 +9,7 @@ kept with its program, beside what it calls of the host's.
 from __future__ import annotations
 
 import atexit
+import re
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -374,6 +375,24 @@ def kept(thing: Any) -> Any:
     return thing
 
 
+_PIECES = re.compile(r"^(?=  \(func \$|\()", re.MULTILINE)
+_CALLED = re.compile(r"call (\$\w+)")
+
+
+def _without_unused(text: str) -> str:
+    """A module's text without those functions of `runtime.wat`, which alone are indented, that nothing calls."""
+    pieces = _PIECES.split(text)
+    functions = {piece.split(maxsplit=2)[1]: piece for piece in pieces if piece.startswith("  (func $")}
+    left = {name for piece in pieces if not piece.startswith("  (func $") for name in _CALLED.findall(piece)}
+    used: set[str] = set()
+    while left:
+        name = left.pop()
+        if name in functions and name not in used:
+            used.add(name)
+            left.update(_CALLED.findall(functions[name]))
+    return "".join(p for p in pieces if not p.startswith("  (func $") or p.split(maxsplit=2)[1] in used)
+
+
 def machine_code(text: str) -> Any:
     """A `wasmtime.Module` of WebAssembly text; None where there is no runtime for this platform.
 
@@ -383,7 +402,7 @@ def machine_code(text: str) -> Any:
         import wasmtime
     except ImportError:
         return None
-    return kept(wasmtime.Module(engine(), bytes(wasmtime.wat2wasm(text))))
+    return kept(wasmtime.Module(engine(), bytes(wasmtime.wat2wasm(_without_unused(text)))))
 
 
 def compiled(code: Code, observed: bool, counts_work: bool) -> Compiled | None:
