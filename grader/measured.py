@@ -226,7 +226,8 @@ class FasterChange(Record, frozen=True):
     """The smallest change that was found with which a right kernel is predicted to be faster: compiled, run and graded.
 
     file, line: where.  kind: "padding" (rows of shared arrays an element longer), "axes" (x and y of threads in each
-    other's place), "unrolled" (a loop), "launch" (another block).
+    other's place), "neighbours" (elements in steps of all threads), "unrolled" (a loop), "restrict" (pointers that no
+    other one overlaps), "elements" (several for each thread of a smaller block), "launch" (another block).
     diff: lines of a unified diff without its head; [] where the lab file keeps it from who reads this.
     effect: what it does to the accesses of a line, or to instructions, as it was counted; "" where the worst line is as
     it was.
@@ -236,7 +237,7 @@ class FasterChange(Record, frozen=True):
 
     file: str
     line: int
-    kind: Literal["padding", "axes", "unrolled", "launch"]
+    kind: Literal["padding", "axes", "neighbours", "unrolled", "restrict", "elements", "launch"]
     device: str
     size: dict[str, int]
     predicted_us: float

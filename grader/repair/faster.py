@@ -21,10 +21,18 @@ from grader.launching.programs import ProgramStore
 from grader.launching.trial import Trials
 from grader.measured import Counters, FasterChange, PredictedTime, Ratio
 from grader.message import Message
-from grader.repair.faster_changes import axis_changes, block_changes, padding_changes, unrolled_changes
+from grader.repair.faster_changes import (
+    axis_changes,
+    block_changes,
+    padding_changes,
+    shape_changes,
+    strided_changes,
+    unrolled_changes,
+)
+from grader.repair.faster_elements import element_changes, restrict_changes, sized_padding_changes, with_rows
 from grader.repair.function import Change, changed, functions_of
 from grader.repair.launches import launches_of
-from grader.repair.program import READING, Rerun, is_other, is_right, rebound
+from grader.repair.program import READING, Rerun, is_launched_alike, is_other, is_right, rebound
 from grader.repair.ranking import kernels_at
 from grader.repair.screen import Budget
 from grader.repair.verified import OF_GPU, OF_OTHERS, Proof, diff_lines, effect_msg
@@ -63,15 +71,21 @@ HELD = ("present", "compiles", "launch", *checks_with("result"), "deterministic"
 """Checks that a kernel which is right does not fail."""
 CHECKS = {"bank_conflicts": "bank_conflicts", "uncoalesced": "coalescing"}
 """The checks on what costs time and need not be there."""
-KINDS: Mapping[str, Literal["padding", "axes", "unrolled", "launch"]] = {
+KINDS: Mapping[str, Literal["padding", "axes", "neighbours", "unrolled", "restrict", "elements", "launch"]] = {
     "padding": "padding",
     "index": "axes",
+    "bound": "neighbours",
     "loop": "unrolled",
+    "restrict": "restrict",
+    "elements": "elements",
     "launch": "launch",
 }
-"""What a result calls a change of a kind."""
+"""What a result calls a change, by what is changed in particular or by its kind."""
 UNROLLING = ("latency", "issue")
-"""What limits a kernel whose loops may be too short to fill the pauses between their steps."""
+"""What limits a kernel whose loops may be too short to fill the pauses between their steps, or whose loads may wait for
+stores before them."""
+COMPUTING = ("issue", "arithmetic")
+"""What limits a kernel whose warps may have lanes that stand idle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,21 +308,35 @@ class _Search:
 
     def _changes(self, subject: _Right) -> Iterator[tuple[ParsedFile, Change, str]]:
         """Yield changes with the cost that each is to remove, "" for changes of a launch."""
-        functions = functions_of(subject.parsed, subject.kernel.binding.kernel.name)
+        name, parsed = subject.kernel.binding.kernel.name, subject.parsed
+        functions = functions_of(parsed, name)
+        launches = [(file, launch) for file in self.original.files() for launch in launches_of(file)]
+        launches = [row for row in launches if kernels_at(self.original, *row) == [name]]
+        own = [launch for file, launch in launches if file is parsed]
         if subject.gain_without("bank_conflicts") >= LEAST_GAIN:
-            yield from ((subject.parsed, change, "bank_conflicts") for change in padding_changes(functions))
-        if functions and subject.gain_without("uncoalesced") >= LEAST_GAIN:
-            yield from ((subject.parsed, change, "uncoalesced") for change in axis_changes(functions[0]))
+            yield from ((parsed, change, "bank_conflicts") for change in padding_changes(functions))
+            for launch in own if len(own) == 1 else ():
+                yield from (
+                    (parsed, c, "bank_conflicts") for f in functions[:1] for c in sized_padding_changes(f, launch)
+                )
+        if subject.gain_without("uncoalesced") >= LEAST_GAIN:
+            yield from ((parsed, c, "uncoalesced") for function in functions for c in strided_changes(function))
+            yield from ((parsed, change, "uncoalesced") for f in functions[:1] for change in axis_changes(f))
         if subject.time.limiter in UNROLLING:
-            yield from ((subject.parsed, change, "instructions") for change in unrolled_changes(functions))
+            yield from ((parsed, change, "instructions") for change in unrolled_changes(functions))
         geometry = subject.kernel.geometry(subject.time.size)
         block = geometry.block
-        if geometry.threads in BLOCKS and block[0] >= min(WARP_LANES, geometry.threads):
-            return
-        for parsed in self.original.files():
-            for launch in launches_of(parsed):
-                if kernels_at(self.original, parsed, launch) == [subject.kernel.binding.kernel.name]:
-                    yield from ((parsed, change, "") for change in block_changes(launch, parsed, block))
+        # Rows of warps only: others ask for more lines.
+        if len(own) == 1 and block[0] >= WARP_LANES:
+            yield from ((parsed, change, "") for f in functions[:1] for change in element_changes(f, own[0], block))
+        if geometry.threads not in BLOCKS or block[0] < min(WARP_LANES, geometry.threads):
+            yield from (
+                (file, change, "") for file, launch in launches for change in block_changes(launch, file, block)
+            )
+        if subject.time.limiter in COMPUTING:
+            yield from ((file, change, "") for file, launch in launches for change in shape_changes(launch))
+        if subject.time.limiter in UNROLLING:
+            yield from ((parsed, change, "") for f in functions[:1] for change in restrict_changes(f, own))
 
     def _read(self, source: SourceText) -> _Program | None:
         """Return the program with another text of one file; None where it cannot be read any more."""
@@ -336,7 +364,8 @@ class _Search:
     def _changed_kernel(self, subject: _Right, change: Change, program: _Program) -> BoundKernel | None:
         """Return the kernel in a changed program; None where it is not found there."""
         if change.kind == "launch":
-            return rebound(subject.kernel, program.submission)
+            read = rebound(subject.kernel, program.submission)
+            return with_rows(subject.kernel, read) if read is not None and change.detail == "elements" else read
         # Padded, or not, it may be another variant to who reads it anew.
         before = subject.kernel.binding
         same = [k for k in program.submission.kernels if (k.name, k.file) == (before.kernel.name, before.kernel.file)]
@@ -356,7 +385,7 @@ class _Search:
             # Its constants are other kernels', too.
             other_variants = [other for other in self.subjects if other is not subject]
             program.is_spoilt = program.is_spoilt or not all(self._leaves(other, program) for other in other_variants)
-            launched = None if program.is_spoilt else self._launched(subject, program)
+            launched = None if program.is_spoilt else self._launched(subject, program, kernel)
             program.is_spoilt = program.is_spoilt or not all(self._passes(other, program) for other in other_variants)
             if launched is None or program.is_spoilt:
                 return None
@@ -369,7 +398,7 @@ class _Search:
         change = FasterChange(
             file=tried.parsed.file,
             line=tried.change.line,
-            kind=KINDS[tried.change.kind],
+            kind=KINDS[tried.change.detail if tried.change.detail in KINDS else tried.change.kind],
             diff=diff,
             effect_said=effect_msg(mended, subject.evidence.counters, graded.counters, diff),
             device=time.device,
@@ -379,18 +408,21 @@ class _Search:
         )
         return change, kernel
 
-    def _launched(self, subject: _Right, program: _Program) -> BoundKernel | None:
+    def _launched(self, subject: _Right, program: _Program, read: BoundKernel | None = None) -> BoundKernel | None:
         """The kernel as a changed program launches it; None where it is not to be found there, or is launched
-        otherwise than the program's text has it."""
-        read = rebound(subject.kernel, program.submission)
-        if read is None or self.rerun is None or not self.original.submission.observed.launches:
-            return read
+        otherwise than the program's text has it, or than `read`."""
+        of_text = rebound(subject.kernel, program.submission)
+        read = read or of_text
+        if read is None or of_text is None:
+            return None
+        if self.rerun is None or not self.original.submission.observed.launches:
+            return read if is_launched_alike(of_text.interpretation, read.interpretation) else None
         if program.seen is None:
             program.seen = self.rerun({program.source.path: program.source})
         observed = rebound(subject.kernel, program.seen)
-        return (
-            observed if observed is not None and observed.interpretation.launch == read.interpretation.launch else None
-        )
+        if observed is None or not is_launched_alike(observed.interpretation, read.interpretation):
+            return None
+        return observed
 
     def _graded(
         self, subject: _Right, kernel: BoundKernel, program: _Program, left_out: Collection[str]

@@ -463,7 +463,10 @@ REPAIRS: Texts = {
 FASTER: Texts = {
     "padding": N_("{where}: rows of shared arrays an element longer"),
     "axes": N_("{where}: x and y of threads in each other's place"),
+    "neighbours": N_("{where}: neighbouring elements for neighbouring threads"),
     "unrolled": N_("{where}: the loop unrolled"),
+    "restrict": N_("{where}: pointers declared __restrict__"),
+    "elements": N_("{where}: several elements for each thread of a smaller block"),
     "launch": N_("{where}: blocks of another size"),
     "gain": N_("{variant}: predicted {times} as fast on {device} ({low} to {high})."),
     "unsure": N_(

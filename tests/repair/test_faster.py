@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,9 @@ from grader.lab.labs import find
 from grader.measured import FasterChange, Ratio
 from grader.repair.faster import fastest
 from grader.repair.faster_changes import axis_changes, padding_changes, unrolled_changes
-from grader.repair.function import changed, functions_of
+from grader.repair.faster_elements import element_changes, restrict_changes, sized_padding_changes
+from grader.repair.function import Change, Function, changed, functions_of
+from grader.repair.launches import launches_of
 from grader.repair.verified import answers, without_answers
 from grader.result import Result
 from grader.submission.cpp.parse import parse
@@ -145,7 +148,15 @@ def texts(tmp_path: Path, text: str, of: str) -> list[str]:
     file = tmp_path / "k.cu"
     file.write_text(text, "utf-8")
     functions = functions_of(parse(decode(file), {}), "k")
-    made = {"padding": padding_changes, "axes": lambda all_: axis_changes(all_[0]), "loops": unrolled_changes}
+    launches = launches_of(functions[0].parsed)
+    made: dict[str, Callable[[list[Function]], Iterable[Change]]] = {
+        "padding": padding_changes,
+        "axes": lambda all_: axis_changes(all_[0]),
+        "loops": unrolled_changes,
+        "elements": lambda all_: element_changes(all_[0], launches[0], (32, 32, 1)),
+        "sized": lambda all_: sized_padding_changes(all_[0], launches[0]),
+        "restrict": lambda all_: restrict_changes(all_[0], launches),
+    }
     changes = made[of](functions)
     return [changed(text, change) for change in changes]
 
@@ -188,6 +199,83 @@ def test_innermost_loops_are_unrolled_unless_something_is_said_of_them(tmp_path:
 """
     inner = "        for (int j = 0; j < n; ++j) a[i] += j;"
     assert texts(tmp_path, text, "loops") == [text.replace(inner, f"        #pragma unroll 8\n{inner}")]
+
+
+TILE = """#define T 32
+__global__ void k(const float *in, float *out, int rows, int cols) {
+    extern __shared__ float tile[];
+    const int width = T;
+    int c = blockIdx.x * T + threadIdx.x, r = blockIdx.y * blockDim.y + threadIdx.y;
+    if (r < rows && c < cols)
+        tile[threadIdx.y * width + threadIdx.x] = in[r * cols + c];
+    __syncthreads();
+    r = blockIdx.x * T + threadIdx.y;
+    if (r >= cols)
+        return;
+    out[r * rows + threadIdx.x] = tile[threadIdx.x * width + threadIdx.y];
+}
+void run(float *a, float *b) {
+    dim3 block(T, T);
+    k<<<dim3(4, 4), block, T * T * sizeof(float)>>>(a, b, 128, 128);
+}
+"""
+
+
+def test_threads_of_a_smaller_block_take_several_rows_between_the_barriers(tmp_path: Path) -> None:
+    (text,) = texts(tmp_path, TILE, "elements")
+    assert text == TILE.replace(
+        """    int c = blockIdx.x * T + threadIdx.x, r = blockIdx.y * blockDim.y + threadIdx.y;
+    if (r < rows && c < cols)
+        tile[threadIdx.y * width + threadIdx.x] = in[r * cols + c];
+""",
+        """    for (int j = 0; j < 32; j += 8) {
+        int c = blockIdx.x * T + threadIdx.x, r = blockIdx.y * blockDim.y * 4 + threadIdx.y + j;
+        if (r < rows && c < cols)
+            tile[(threadIdx.y + j) * width + threadIdx.x] = in[r * cols + c];
+    }
+""",
+    ).replace(
+        """    r = blockIdx.x * T + threadIdx.y;
+    if (r >= cols)
+        return;
+    out[r * rows + threadIdx.x] = tile[threadIdx.x * width + threadIdx.y];
+""",
+        """    for (int j = 0; j < 32; j += 8) {
+        int r = blockIdx.x * T + threadIdx.y + j;
+        if (r >= cols)
+            continue;
+        out[r * rows + threadIdx.x] = tile[threadIdx.x * width + threadIdx.y + j];
+    }
+""",
+    ).replace(", block, T * T", ", dim3(block.x, block.y / 4), T * T")
+    # What a thread read before the barrier is its own row's; a loop holds the barrier.
+    kept = TILE.replace("    __syncthreads();\n", "    float mine = in[r];\n    __syncthreads();\n")
+    assert (
+        texts(tmp_path, kept.replace("= tile[threadIdx.x * width", "= mine + tile[threadIdx.x * width"), "elements")
+        == []
+    )
+    assert texts(tmp_path, TILE.replace("    __syncthreads", "    for (;;) __syncthreads"), "elements") == []
+
+
+def test_rows_that_the_launch_sizes_get_longer_there_too(tmp_path: Path) -> None:
+    longer = TILE.replace("* width +", "* (width + 1) +").replace("T * T * s", "T * (T + 1) * s")
+    assert texts(tmp_path, TILE, "sized") == [longer]
+    assert texts(tmp_path, TILE.replace("tile[threadIdx.x * width + threadIdx.y]", "tile[r]"), "sized") == []
+
+
+def test_pointers_are_restricted_unless_a_launch_hands_one_over_twice(tmp_path: Path) -> None:
+    restricted = TILE.replace("float *in, float *out", "float *__restrict__ in, float *__restrict__ out")
+    assert texts(tmp_path, TILE, "restrict") == [restricted]
+    assert texts(tmp_path, TILE.replace("(a, b, 128", "(a, a, 128"), "restrict") == []
+    assert texts(tmp_path, restricted, "restrict") == []
+
+
+@pytest.mark.slow
+def test_a_padded_tile_of_1024_threads_gets_a_smaller_block_that_is_launched_as_it_is_graded() -> None:
+    made = found(graded(KERNELS / "transpose/good/macros.cu"), "padded")
+    assert made.kind == "elements"
+    assert "+    paddedTranspose<<<dim3(32, 32), dim3(BDIM, BDIM / 4)>>>(b, a, 1024, 1024);" in made.diff
+    assert made.predicted_times.value > 1.3
 
 
 @pytest.mark.slow
