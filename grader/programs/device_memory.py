@@ -38,7 +38,7 @@ class Allocation:
     width: bytes of an element, as kernels take it; 0 where none has, 1 where that is not known.
     written: launches of kernels that may write it.  pool: of the runtime's, that it came from.
     pitch: bytes from one row to the next, of what was allocated row by row, row_bytes: those of a row without what
-      pads it; 0 of all else.
+      pads it; 0 of all else.  flags: that page-locked memory was asked for with.
     """
 
     name: str
@@ -64,6 +64,7 @@ class Allocation:
     pool: Any = None
     pitch: int = 0
     row_bytes: int = 0
+    flags: int = 0
 
     def view(self, offset: int = 0, size: int | None = None) -> Bytes:
         """Its bytes from `offset` on, charged as moved; what is changed in them counts once `put_back` has them."""

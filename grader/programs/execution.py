@@ -110,7 +110,7 @@ def run_program(
     Raises InternalError: the toolchain is not installed, or a process of ours failed.
     """
     built = program if isinstance(program, Built) else None
-    read = program.program if isinstance(program, Built) else program.read(start.arguments)
+    read = program.program if isinstance(program, Built) else program.read(start.words)
     held: list[tuple[int, bytes]] = []
 
     def hold(descriptor: int, data: bytes) -> None:
@@ -130,7 +130,8 @@ def run_program(
         for change in changes(read.original, start.arguments, cause)[:MAX_TRIES]:
             held.clear()
             texts, others = applied(change, read.original, start.arguments)
-            second = run(replace(program, replaced=texts).read(others), replace(start, arguments=others))
+            again = replace(start, arguments=others)
+            second = run(replace(program, replaced=texts).read(again.words), again)
             if not is_too_large(second):
                 observed = _at_smaller_size(second, change)
                 break
@@ -155,7 +156,7 @@ def run_each(
 
     then: asked for further runs, whose observations follow the others'.  Raises what `run_program` raises.
     """
-    program = sources.read([word for run in runs for word in run.arguments])
+    program = sources.read([word for run in runs for word in run.words])
     at_once = limits.executes or then is not None or _asks_for_code(program)
     make = partial(CompiledProgram, program, setting, at_once)
     return _run_all(make, program, [(run, limits) for run in runs], enough, then)

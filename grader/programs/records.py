@@ -168,6 +168,10 @@ class FunctionCall(msgspec.Struct, frozen=True):
     is_timed: bool = False
 
 
+MAX_TOLD_BYTES = 4096
+"""Of the input, in which names of files are looked for."""
+
+
 @dataclass(frozen=True, slots=True)
 class Start:
     """How a program is started: its arguments, its standard input and the calls of its harness.
@@ -181,6 +185,12 @@ class Start:
     calls: Sequence[FunctionCall] = ()
     files: Mapping[str, bytes] = field(default_factory=dict)
     wanted: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def words(self) -> list[str]:
+        """Arguments, and what may be names of files in the first lines of the input: a program is told them there."""
+        told = self.stdin[:MAX_TOLD_BYTES].decode("utf-8", errors="replace").split()
+        return [*self.arguments, *(word for word in told if not word.lstrip("+-").replace(".", "").isdigit())]
 
 
 class CallLaunch(msgspec.Struct, frozen=True):

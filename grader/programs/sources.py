@@ -130,7 +130,7 @@ class Sources:
     arithmetic: Sequence[str] = ()
 
     def read(self, arguments: Sequence[str] = ()) -> Program:
-        """Read the program, to be started with these arguments.  Raises what `read_program` raises."""
+        """Read the program; arguments: words that may name its files.  Raises what `read_program` raises."""
         program = read_program(self.paths, arguments, self.replaced, self.root, self.folders, self.defined)
         return dataclasses.replace(program, arithmetic=tuple(self.arithmetic))
 
@@ -356,7 +356,7 @@ _WITH_NVRTC = re.compile(r"""#[ \t]*+include[ \t]*+[<"]nvrtc(?:_helper)?\.h[>"]"
 
 
 def _data(folder: Path, files: Mapping[str, ParsedFile], arguments: Sequence[str]) -> dict[str, bytes]:
-    """Read the files beside the program, or up to two folders below, that its arguments or its text name."""
+    """Read the files beside the program, or up to two folders below, that its arguments, its input or its text name."""
     names = dict.fromkeys(word for argument in arguments for word in re.split("[,=]", argument))
     for parsed in files.values():
         names.update(dict.fromkeys(_QUOTED.findall(parsed.source.text)))

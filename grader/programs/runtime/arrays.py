@@ -283,6 +283,17 @@ def channel_desc(state: State, place: Place, description: int, handle: int) -> N
     state.guest.pack("5i", description, *array_at(state, handle).channels)
 
 
+def array_info(state: State, place: Place, description: int, extent: int, flags: int, handle: int) -> None:
+    """Each of the pointers may be null."""
+    array = array_at(state, handle)
+    if description:
+        state.guest.pack("5i", description, *array.channels)
+    if extent:
+        state.guest.pack("qqq", extent, array.width, array.height, array.depth)
+    if flags:
+        state.guest.pack("I", flags, array.flags)
+
+
 HANDLERS: Handlers = {
     "cudaMallocArray": ("iiiiii", malloc_array),
     "cudaFreeArray": ("i", free_array),
@@ -297,4 +308,5 @@ HANDLERS: Handlers = {
     "cudaCreateSurfaceObject": ("ii", create_surface),
     "cudaDestroySurfaceObject": ("i", destroy_object),
     "cudaGetChannelDesc": ("ii", channel_desc),
+    "cudaArrayGetInfo": ("iiii", array_info),
 }

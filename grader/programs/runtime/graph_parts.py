@@ -9,8 +9,9 @@ import numpy as np
 
 from grader.programs.device_memory import Piece
 from grader.programs.runtime import arrays, graphs, streams
+from grader.programs.runtime.launches import Prepared
 from grader.programs.runtime.memory import GRAPH, memory_errors
-from grader.programs.runtime.ordering import Capture, Graph, Node, Place, Work, add
+from grader.programs.runtime.ordering import KERNEL, Capture, Graph, Node, Place, Work, add
 from grader.programs.runtime.state import CudaError, Handlers, State
 
 _WAIT_EVENT, _RECORD_EVENT, _CONDITIONAL = 6, 7, 13
@@ -21,6 +22,8 @@ _ASSIGN_DEFAULT = 1
 IF, WHILE, SWITCH = range(3)
 """`cudaGraphConditionalNodeType`."""
 MAX_BODIES = 1000
+_SWITCHED = (KERNEL, graphs.MEMCPY, graphs.MEMSET)
+"""Kinds of nodes that may be left out of a launch."""
 
 
 def capture_to_graph(state: State, place: Place, stream: int, graph: int, after: int, count: int, mode: int) -> None:
@@ -197,6 +200,62 @@ def set_memcpy(state: State, place: Place, executable: int, node: int, *copy: in
     _replace(owner, node, graphs.memcpy_work(state, place, *copy), graphs.MEMCPY)
 
 
+def find_in_clone(state: State, place: Place, pointer: int, node: int, clone: int) -> None:
+    """Write the node of a clone that was made of this one."""
+    copy = graphs.graph_of(state, clone)
+    made_of = dict(zip(copy.origin, copy.nodes, strict=False))
+    if node not in made_of:
+        raise CudaError(1)
+    state.guest.pack("Q", pointer, made_of[node])
+
+
+def set_enabled(state: State, place: Place, executable: int, node: int, is_enabled: int) -> None:
+    owner = graphs.graph_of(state, executable)
+    if node not in owner.nodes or owner.nodes[node].kind not in _SWITCHED:
+        raise CudaError(1)
+    owner.nodes[node] = replace(owner.nodes[node], is_enabled=bool(is_enabled))
+
+
+def get_enabled(state: State, place: Place, executable: int, node: int, is_enabled: int) -> None:
+    owner = graphs.graph_of(state, executable)
+    if node not in owner.nodes or owner.nodes[node].kind not in _SWITCHED:
+        raise CudaError(1)
+    state.guest.pack("I", is_enabled, int(owner.nodes[node].is_enabled))
+
+
+def kernel_parameters(state: State, place: Place, node: int, parameters: int) -> None:
+    """Write a cudaKernelNodeParams whose arguments lie in the program's memory, as the library keeps them."""
+    run = _owner(state, node).nodes[node].run
+    if not isinstance(run, Prepared):
+        raise CudaError(1)
+    function = next(address for address, kernel in state.kernels.items() if kernel is run.kernel)
+    pointers = 8 * len(run.raw)
+    at = int(state.call_guest("grader_malloc", pointers + sum(-(-len(value) // 16) * 16 for value in run.raw) + 16))
+    if not at:
+        raise CudaError(2)
+    where = -(-(at + pointers) // 16) * 16
+    for index, value in enumerate(run.raw):
+        state.guest.pack("Q", at + 8 * index, where)
+        state.guest.write(where, value)
+        where += -(-len(value) // 16) * 16
+    asked = run.asked
+    state.guest.pack("QIIIIIIIIQQ", parameters, function, *asked.grid, *asked.block, asked.shared_bytes, 0, at, 0)
+
+
+def memset_parameters(state: State, place: Place, node: int, parameters: int) -> None:
+    run = _owner(state, node).nodes[node].run
+    if not isinstance(run, graphs.Filling):
+        raise CudaError(1)
+    state.guest.pack("QQIIQQ", parameters, *run.numbers)
+
+
+def host_parameters(state: State, place: Place, node: int, parameters: int) -> None:
+    run = _owner(state, node).nodes[node].run
+    if not isinstance(run, graphs.HostCall):
+        raise CudaError(1)
+    state.guest.pack("QQ", parameters, run.function, run.data)
+
+
 # -- conditions: numbers on the device that kernels set, by which a node runs one of its bodies or repeats.  The handle
 # of one is its address: `cudaGraphSetConditional` is a store there (`grader.compiler.headers`).
 
@@ -266,4 +325,10 @@ HANDLERS: Handlers = {
     "cudaGraphMemsetNodeSetParams": ("ii", _sets_in_graph(graphs.memset_work, graphs.MEMSET)),
     "cudaGraphHostNodeSetParams": ("ii", _sets_in_graph(graphs.host_work, graphs.HOST)),
     "cudaGraphExecMemcpyNodeSetParams1D": ("iiiiii", set_memcpy),
+    "cudaGraphNodeFindInClone": ("iii", find_in_clone),
+    "cudaGraphNodeSetEnabled": ("iii", set_enabled),
+    "cudaGraphNodeGetEnabled": ("iii", get_enabled),
+    "cudaGraphKernelNodeGetParams": ("ii", kernel_parameters),
+    "cudaGraphMemsetNodeGetParams": ("ii", memset_parameters),
+    "cudaGraphHostNodeGetParams": ("ii", host_parameters),
 }

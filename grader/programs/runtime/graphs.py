@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -230,16 +230,25 @@ def _kernel(state: State, place: Place, parameters: int) -> Work:
     return launches.prepared(state, place, function, parameters + 8, parameters + 20, arguments, shared_bytes)
 
 
-def memset_work(state: State, place: Place, parameters: int) -> Work:
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """The work of a node that fills memory; numbers: the fields of its cudaMemsetParams."""
+
+    state: State
+    place: Place
+    numbers: tuple[int, ...]
+
+    def __call__(self, stream: int) -> None:
+        copies.memset_of_numbers(self.state, self.place, *self.numbers, stream)
+
+
+def memset_work(state: State, place: Place, parameters: int) -> Filling:
     """Return the work of a node that fills memory."""
-    pointer, pitch, value, width_bytes, width, height = state.guest.unpack("QQIIQQ", parameters)
+    numbers = state.guest.unpack("QQIIQQ", parameters)
+    _pointer, pitch, _value, width_bytes, width, height = numbers
     if width_bytes not in (1, 2, 4) or (height > 1 and pitch < width * width_bytes):
         raise CudaError(1)
-
-    def run(stream: int) -> None:
-        copies.memset_of_numbers(state, place, pointer, pitch, value, width_bytes, width, height, stream)
-
-    return run
+    return Filling(state, place, numbers)
 
 
 def memcpy_work(state: State, place: Place, to: int, source: int, size: int, kind: int) -> Work:
@@ -262,17 +271,31 @@ def clone(state: State, place: Place, copy: int, graph: int) -> None:
     if graph_of(state, graph).allocates:
         # What allocates is in one graph alone.
         raise CudaError(NOT_SUPPORTED)
-    give(state, copy, Graph(dict(graph_of(state, graph).nodes)))
+    nodes = graph_of(state, graph).nodes
+    new = {handle: state.handle() for handle in nodes}
+    copied = {
+        new[handle]: replace(node, after=frozenset(new[before] for before in node.after))
+        for handle, node in nodes.items()
+    }
+    give(state, copy, Graph(copied, origin=tuple(nodes)))
 
 
-def host_work(state: State, place: Place, parameters: int) -> Work:
+@dataclass(frozen=True, slots=True)
+class HostCall:
+    """The work of a node that calls a function of the host's, with `data`."""
+
+    state: State
+    place: Place
+    function: int
+    data: int
+
+    def __call__(self, stream: int) -> None:
+        streams.launch_host_function(self.state, self.place, stream, self.function, self.data)
+
+
+def host_work(state: State, place: Place, parameters: int) -> HostCall:
     """Return the work of a node that calls a function of the host's."""
-    function, data = state.guest.unpack("QQ", parameters)
-
-    def run(stream: int) -> None:
-        streams.launch_host_function(state, place, stream, function, data)
-
-    return run
+    return HostCall(state, place, *state.guest.unpack("QQ", parameters))
 
 
 def add_empty(state: State, place: Place, node: int, graph: int, after: int, count: int) -> None:
@@ -344,7 +367,7 @@ def in_order(state: State, nodes: dict[int, Node]) -> Work:
 
     def run(stream: int) -> int:
         state.meter.charge(rows=len(nodes))
-        return next((code for node in list(nodes.values()) if (code := node.run(stream))), 0)
+        return next((code for node in list(nodes.values()) if node.is_enabled and (code := node.run(stream))), 0)
 
     return run
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
 import msgspec
@@ -25,7 +25,7 @@ from grader.programs.runtime.arguments import (
 )
 from grader.programs.runtime.devices import name_of
 from grader.programs.runtime.launch_plans import CONFIGURED, Repeatable, remember
-from grader.programs.runtime.ordering import KERNEL, NOWHERE, Pending, Place, Stream, Text, Work
+from grader.programs.runtime.ordering import KERNEL, NOWHERE, Pending, Place, Stream, Text
 from grader.programs.runtime.outcomes import Configured, failed, judge, of_null, place_in, refusal, sizes_text
 from grader.programs.runtime.registration import entry_of
 from grader.programs.runtime.silent import after_kernel, before_kernel, check_counts, note_arrays, step_of, took_step
@@ -128,20 +128,29 @@ def launch_by_call(state: State, kernel: Kernel, asked: Configured, values: list
     return code
 
 
-def _launch_in(state: State, kernel: Kernel, asked: Configured, raw: list[bytes], stream: int) -> int:
-    return _launch(state, kernel, replace(asked, stream=stream), raw)
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A launch whose arguments were read, to be made in any stream."""
+
+    state: State
+    kernel: Kernel
+    asked: Configured
+    raw: list[bytes]
+
+    def __call__(self, stream: int) -> int:
+        return _launch(self.state, self.kernel, replace(self.asked, stream=stream), self.raw)
 
 
 def prepared(
     state: State, place: Place, function: int, grid: int, block: int, arguments: int, shared_bytes: int
-) -> Work:
+) -> Prepared:
     """Return a launch whose arguments are read now, to be made in any stream.
 
     Raises CudaError: 98, there is no such kernel.
     """
     asked = Configured(_sizes(state, grid), _sizes(state, block), shared_bytes, 0, place)
     kernel, values = _by_address(state, function, place, arguments)
-    return partial(_launch_in, state, kernel, asked, values)
+    return Prepared(state, kernel, asked, values)
 
 
 def _launch(
@@ -149,7 +158,7 @@ def _launch(
 ) -> int:
     held = state.graphs.captures.get(asked.stream)
     if held is not None:
-        state.graphs.append(state.handle(), held, partial(_launch_in, state, kernel, asked, raw), KERNEL)
+        state.graphs.append(state.handle(), held, Prepared(state, kernel, asked, raw), KERNEL)
         return 0
     place = asked.place
     if state.limits.executes and state.limits.looks:

@@ -28,6 +28,8 @@ PITCH = 512
 MAX_FILLED_BYTES = 64 << 20
 """Of one allocation; a larger one takes no room where nobody touches it."""
 MAX_WITH_PAGES = 256
+HOST_MAPPED = 2
+"""`cudaHostAllocMapped`."""
 GRAPH = "graph"
 """The kind of memory that nodes of graphs allocate: its address is theirs for good."""
 
@@ -137,7 +139,11 @@ def malloc_managed(state: State, place: Place, pointer: int, size: int, flags: i
 
 
 def malloc_host(state: State, place: Place, pointer: int, size: int, flags: int) -> None:
+    if size == 0:
+        state.guest.pack("Q", pointer, 0)
+        return
     _shared(state, pointer, size, "pinned", place)
+    state.host_memory[state.guest.unpack("Q", pointer)[0]].flags = flags
 
 
 def shared_at(state: State, address: int) -> Allocation | None:
@@ -229,6 +235,7 @@ def host_register(state: State, place: Place, pointer: int, size: int, flags: in
     state.guest.lent(pointer, size)
     allocation = state.memory.share(name_at(state, place), size, "registered", place.line, place.file, pointer)
     state.host_memory[pointer] = allocation
+    allocation.flags = flags
 
 
 def host_unregister(state: State, place: Place, pointer: int) -> None:
@@ -253,6 +260,14 @@ def pointer_attributes(state: State, place: Place, attributes: int, pointer: int
     device = state.memory.find(pointer)
     kind = 3 if shared and shared.kind in ("managed", "variable") else 1 if shared else 2 if device else 0
     state.guest.pack("iiQQ", attributes, kind, 0 if kind else -2, pointer if kind else 0, pointer if shared else 0)
+
+
+def host_get_flags(state: State, place: Place, flags: int, pointer: int) -> None:
+    """Write the flags of page-locked memory, which is mapped on a 64-bit system whether or not it was asked to be."""
+    allocation = state.host_memory.get(pointer)
+    if allocation is None or allocation.kind not in ("pinned", "registered"):
+        raise CudaError(1)
+    state.guest.pack("I", flags, allocation.flags | HOST_MAPPED)
 
 
 def mem_get_info(state: State, place: Place, free_bytes: int, total: int) -> None:
@@ -290,6 +305,7 @@ HANDLERS: Handlers = {
     "cudaHostRegister": ("iii", host_register),
     "cudaHostUnregister": ("i", host_unregister),
     "cudaHostGetDevicePointer": ("iii", host_get_device_pointer),
+    "cudaHostGetFlags": ("ii", host_get_flags),
     "cudaPointerGetAttributes": ("ii", pointer_attributes),
     "cudaMemGetInfo": ("ii", mem_get_info),
     "cudaMemPrefetchAsync": ("iiii", mem_prefetch),

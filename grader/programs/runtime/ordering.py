@@ -161,7 +161,7 @@ Work = Callable[[int], int | None]
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node of a graph.  after: the nodes that come before it.
+    """A node of a graph.  after: the nodes that come before it.  is_enabled: a launch makes it.
 
     work_of: of a conditional node, its work as its bodies are then, which are filled after it was added.
     """
@@ -170,6 +170,7 @@ class Node:
     kind: int
     after: frozenset[int] = frozenset()
     work_of: Callable[[], Work] | None = None
+    is_enabled: bool = True
 
     def ready(self) -> Node:
         return self if self.work_of is None else replace(self, run=self.work_of(), work_of=None)
@@ -181,6 +182,7 @@ class Graph:
 
     allocates: addresses that its nodes allocate.  frees_first: a launch frees what the one before it has left of them.
     conditions: by the handle of each condition, what a launch sets it to first, None where it leaves it.
+    origin: of a clone, the nodes of the graph that it was made of, in the order of its own.
     """
 
     nodes: dict[int, Node] = field(default_factory=dict)
@@ -188,6 +190,7 @@ class Graph:
     allocates: set[int] = field(default_factory=set)
     frees_first: bool = False
     conditions: dict[int, int | None] = field(default_factory=dict)
+    origin: tuple[int, ...] = ()
 
     def before(self, last: Collection[int]) -> set[int]:
         """Return these nodes and all that come before them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
-from grader.devices import MAX_THREADS_PER_BLOCK, WARP_LANES
+from grader.devices import MAX_THREADS_PER_BLOCK, SHARED_BYTES, WARP_LANES
 from grader.programs.runtime.devices import name_of, numbers, text_of
 from grader.programs.runtime.memory import nothing
 from grader.programs.runtime.ordering import Place, Raised
@@ -17,6 +17,9 @@ VERSION = 13_000
 """Of the runtime and of the driver: `CUDART_VERSION` of the headers."""
 UUID = b"\1" * 16
 MAX_RAISED = 1000
+BUS_ID = "0000:00:04.0"
+DEVICE_FLAGS, HOST_MAPPED_FLAG = 0x3F, 8
+"""Of `cudaSetDeviceFlags`: all that there are, and `cudaDeviceMapHost`."""
 LIMITS = {0: 1024, 1: 1 << 20, 2: 8 << 20, 3: 2, 4: 2048, 5: 64, 6: 0}
 """By `cudaLimit`, what holds until a program sets it."""
 STACK, HEAP, SYNC_DEPTH, PERSISTING = 0, 2, 3, 6
@@ -131,6 +134,31 @@ def set_limit(state: State, place: Place, limit: int, value: int) -> None:
     state.device_limits[limit] = min(value, most) if limit == PERSISTING else value
 
 
+def set_device_flags(state: State, place: Place, flags: int) -> None:
+    if flags & ~DEVICE_FLAGS:
+        raise CudaError(1)
+    state.device_flags = flags
+
+
+def get_device_flags(state: State, place: Place, flags: int) -> None:
+    """Memory of the host can be mapped, whether or not a program asks for it."""
+    state.guest.pack("I", flags, state.device_flags | HOST_MAPPED_FLAG)
+
+
+def init_device(state: State, place: Place, device: int, device_flags: int, flags: int) -> None:
+    _check_device(device)
+    if flags not in (0, 1):
+        raise CudaError(1)
+    if flags:
+        set_device_flags(state, place, device_flags)
+
+
+def by_bus_id(state: State, place: Place, device: int, text: int) -> None:
+    if state.guest.text(text).rsplit(".", 1)[0].removeprefix("0000:") != BUS_ID[5:-2]:
+        raise CudaError(101)
+    state.guest.pack("i", device, 0)
+
+
 def priority_range(state: State, place: Place, least: int, greatest: int) -> None:
     state.guest.pack("i", least, 0)
     state.guest.pack("i", greatest, -5)
@@ -145,7 +173,7 @@ def bus_id(state: State, place: Place, text: int, length: int, device: int) -> N
     _check_device(device)
     if length < 13:
         raise CudaError(1)
-    state.guest.write(text, b"0000:00:04.0\0")
+    state.guest.write(text, BUS_ID.encode() + b"\0")
 
 
 def get_last_error(state: State, place: Place) -> int:
@@ -208,7 +236,8 @@ def get_attributes(state: State, place: Place, attributes: int, function: int) -
     capability = state.model.capability[0] * 10 + state.model.capability[1]
     static = state.gpu.static_shared_bytes(kernel.unit, entry)
     threads = state.gpu.most_threads(kernel.unit, entry)
-    raw = struct.pack("<QQQiiiiiii", static, 0, 0, threads, 32, capability, capability, 0, kernel.max_dynamic_bytes, -1)
+    dynamic = kernel.max_dynamic_bytes or SHARED_BYTES - static
+    raw = struct.pack("<QQQiiiiiii", static, 0, 0, threads, 32, capability, capability, 0, dynamic, -1)
     state.guest.write(attributes, raw)
 
 
@@ -256,10 +285,15 @@ HANDLERS: Handlers = {
     "cudaDeviceGetAttribute": ("iii", attribute),
     "cudaDeviceReset": ("", device_reset),
     "cudaThreadExit": ("", device_reset),
-    "cudaSetDeviceFlags": ("i", nothing),
+    "cudaSetDeviceFlags": ("i", set_device_flags),
+    "cudaGetDeviceFlags": ("i", get_device_flags),
+    "cudaInitDevice": ("iii", init_device),
+    "cudaDeviceGetByPCIBusId": ("ii", by_bus_id),
+    "cudaSetValidDevices": ("ii", nothing),
     "cudaDeviceSetLimit": ("ii", set_limit),
     "cudaDeviceGetLimit": ("ii", get_limit),
     "cudaDeviceSetCacheConfig": ("i", nothing),
+    "cudaDeviceGetCacheConfig": ("i", _gives(0)),
     "cudaDeviceSetSharedMemConfig": ("i", nothing),
     "cudaDeviceGetSharedMemConfig": ("i", _gives(1)),
     "cudaDriverGetVersion": ("i", _gives(VERSION)),

@@ -11,7 +11,6 @@ from typing import Any
 from zlib import crc32
 
 from grader.compiler.result import STAND_IN
-from grader.devices import SHARED_BYTES
 from grader.message import Message, msg
 from grader.programs.device import Device, LateEnd
 from grader.programs.device_memory import Allocation
@@ -60,7 +59,7 @@ class Kernel:
     symbol: str
     display: str
     types: tuple[str, ...]
-    max_dynamic_bytes: int = SHARED_BYTES
+    max_dynamic_bytes: int = 0
 
 
 @dataclass
@@ -175,6 +174,7 @@ class State:
         self.managed: list[tuple[int, str, int, int]] = []
         self.variables: dict[tuple[int, str], Allocation | None] = {}
         self.device_limits: dict[int, int] = {}
+        self.device_flags = 0
         """By `cudaLimit`, what the program has set."""
         self.pools: dict[int, Any] = {}
         """Pools of memory by handle, the device's own first; `current_pool`: the handle of what memory comes from."""

@@ -134,7 +134,8 @@ def _format(batch: BlockBatch, template: str, buffer: int, lane: int) -> str:
             pointer = packed.fetch("u8")
             return (spec + "s") % (_text(batch, pointer, lane) if pointer else "(null)")
         if kind == "p":
-            return (spec + "s") % hex(packed.fetch("u8"))
+            pointer = packed.fetch("u8")
+            return (spec + "s") % (hex(pointer) if pointer else "(nil)")
         value = packed.fetch("f8")
         if not math.isfinite(value):
             spec = spec.replace("0", "", 1) if "0" in flags else spec

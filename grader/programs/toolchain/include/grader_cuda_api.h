@@ -20,9 +20,14 @@ GRADER_IMPORT("cudaThreadSynchronize") GRADER_CHECKED cudaError_t cudaThreadSync
 GRADER_IMPORT("cudaDeviceReset") GRADER_CHECKED cudaError_t cudaDeviceReset(GRADER_PLACE);
 GRADER_IMPORT("cudaThreadExit") GRADER_CHECKED cudaError_t cudaThreadExit(GRADER_PLACE);
 GRADER_IMPORT("cudaSetDeviceFlags") GRADER_CHECKED cudaError_t cudaSetDeviceFlags(unsigned flags, GRADER_PLACE);
+GRADER_IMPORT("cudaGetDeviceFlags") GRADER_CHECKED cudaError_t cudaGetDeviceFlags(unsigned *flags, GRADER_PLACE);
+GRADER_IMPORT("cudaInitDevice") GRADER_CHECKED cudaError_t cudaInitDevice(int device, unsigned device_flags, unsigned flags, GRADER_PLACE);
+GRADER_IMPORT("cudaDeviceGetByPCIBusId") GRADER_CHECKED cudaError_t cudaDeviceGetByPCIBusId(int *device, const char *id, GRADER_PLACE);
+GRADER_IMPORT("cudaSetValidDevices") GRADER_CHECKED cudaError_t cudaSetValidDevices(int *devices, int count, GRADER_PLACE);
 GRADER_IMPORT("cudaDeviceSetLimit") GRADER_CHECKED cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value, GRADER_PLACE);
 GRADER_IMPORT("cudaDeviceGetLimit") GRADER_CHECKED cudaError_t cudaDeviceGetLimit(size_t *value, cudaLimit limit, GRADER_PLACE);
 GRADER_IMPORT("cudaDeviceSetCacheConfig") GRADER_CHECKED cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache config, GRADER_PLACE);
+GRADER_IMPORT("cudaDeviceGetCacheConfig") GRADER_CHECKED cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache *config, GRADER_PLACE);
 GRADER_IMPORT("cudaDeviceSetSharedMemConfig") GRADER_CHECKED cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig config, GRADER_PLACE);
 GRADER_IMPORT("cudaDeviceGetSharedMemConfig") GRADER_CHECKED cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig *config, GRADER_PLACE);
 GRADER_IMPORT("cudaDriverGetVersion") GRADER_CHECKED cudaError_t cudaDriverGetVersion(int *version, GRADER_PLACE);
@@ -49,6 +54,7 @@ GRADER_IMPORT("cudaMallocManaged") GRADER_CHECKED cudaError_t cudaMallocManaged(
 GRADER_IMPORT("cudaMallocPitch") GRADER_CHECKED cudaError_t cudaMallocPitch(void **pointer, size_t *pitch, size_t width, size_t height, GRADER_PLACE);
 GRADER_IMPORT("cudaMalloc3D") GRADER_CHECKED cudaError_t cudaMalloc3D(cudaPitchedPtr *pitched, cudaExtent extent, GRADER_PLACE);
 GRADER_IMPORT("cudaHostGetDevicePointer") GRADER_CHECKED cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned flags, GRADER_PLACE);
+GRADER_IMPORT("cudaHostGetFlags") GRADER_CHECKED cudaError_t cudaHostGetFlags(unsigned *flags, void *host, GRADER_PLACE);
 GRADER_IMPORT("cudaHostRegister") GRADER_CHECKED cudaError_t cudaHostRegister(void *pointer, size_t bytes, unsigned flags, GRADER_PLACE);
 GRADER_IMPORT("cudaHostUnregister") GRADER_CHECKED cudaError_t cudaHostUnregister(void *pointer, GRADER_PLACE);
 GRADER_IMPORT("cudaPointerGetAttributes") GRADER_CHECKED cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *attributes, const void *pointer, GRADER_PLACE);

@@ -78,6 +78,20 @@ GRADER_IMPORT("cudaGraphMemsetNodeSetParams") GRADER_CHECKED cudaError_t cudaGra
 GRADER_IMPORT("cudaGraphHostNodeSetParams") GRADER_CHECKED cudaError_t cudaGraphHostNodeSetParams(cudaGraphNode_t node, const cudaHostNodeParams *parameters, GRADER_PLACE);
 GRADER_IMPORT("cudaGraphExecMemcpyNodeSetParams1D") GRADER_CHECKED cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t executable, cudaGraphNode_t node, void *to, const void *from, size_t bytes, cudaMemcpyKind kind, GRADER_PLACE);
 GRADER_CHECKED inline cudaError_t cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void *to, const void *from, size_t bytes, cudaMemcpyKind kind, GRADER_AT) { return cudaGraphExecMemcpyNodeSetParams1D(nullptr, node, to, from, bytes, kind, at.line, at.file); }
+GRADER_IMPORT("cudaGraphNodeFindInClone") GRADER_CHECKED cudaError_t cudaGraphNodeFindInClone(cudaGraphNode_t *node, cudaGraphNode_t original, cudaGraph_t clone, GRADER_PLACE);
+GRADER_IMPORT("cudaGraphNodeSetEnabled") GRADER_CHECKED cudaError_t cudaGraphNodeSetEnabled(cudaGraphExec_t executable, cudaGraphNode_t node, unsigned is_enabled, GRADER_PLACE);
+GRADER_IMPORT("cudaGraphNodeGetEnabled") GRADER_CHECKED cudaError_t cudaGraphNodeGetEnabled(cudaGraphExec_t executable, cudaGraphNode_t node, unsigned *is_enabled, GRADER_PLACE);
+GRADER_IMPORT("cudaGraphKernelNodeGetParams") GRADER_CHECKED cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, cudaKernelNodeParams *parameters, GRADER_PLACE);
+GRADER_IMPORT("cudaGraphMemsetNodeGetParams") GRADER_CHECKED cudaError_t cudaGraphMemsetNodeGetParams(cudaGraphNode_t node, cudaMemsetParams *parameters, GRADER_PLACE);
+GRADER_IMPORT("cudaGraphHostNodeGetParams") GRADER_CHECKED cudaError_t cudaGraphHostNodeGetParams(cudaGraphNode_t node, cudaHostNodeParams *parameters, GRADER_PLACE);
+enum cudaGraphInstantiateResult { cudaGraphInstantiateSuccess, cudaGraphInstantiateError, cudaGraphInstantiateInvalidStructure, cudaGraphInstantiateNodeOperationNotSupported, cudaGraphInstantiateMultipleDevicesNotSupported };
+struct cudaGraphInstantiateParams { unsigned long long flags; cudaStream_t uploadStream; cudaGraphNode_t errNode_out; cudaGraphInstantiateResult result_out; };
+GRADER_CHECKED inline cudaError_t cudaGraphInstantiateWithParams(cudaGraphExec_t *e, cudaGraph_t g, cudaGraphInstantiateParams *p, GRADER_AT) {
+    cudaError_t error = grader_cudaGraphInstantiate(e, g, p->flags, at.line, at.file);
+    p->errNode_out = nullptr;
+    p->result_out = error == cudaSuccess ? cudaGraphInstantiateSuccess : cudaGraphInstantiateError;
+    return error;
+}
 // Their edges carry no data: CUDA 13 asks for it, CUDA 12 with other names.
 GRADER_CHECKED inline cudaError_t cudaGraphGetEdges(cudaGraph_t g, cudaGraphNode_t *first, cudaGraphNode_t *then, size_t *count, GRADER_AT) { return grader_cudaGraphGetEdges(g, first, then, count, at.line, at.file); }
 GRADER_CHECKED inline cudaError_t cudaGraphGetEdges(cudaGraph_t g, cudaGraphNode_t *first, cudaGraphNode_t *then, cudaGraphEdgeData *data, size_t *count, GRADER_AT) { cudaError_t error = grader_cudaGraphGetEdges(g, first, then, count, at.line, at.file); for (size_t i = 0; data && first && error == cudaSuccess && i < *count; ++i) data[i] = {}; return error; }

@@ -48,3 +48,32 @@ GRADER_IMPORT("cudaDestroyTextureObject") GRADER_CHECKED cudaError_t cudaDestroy
 GRADER_IMPORT("cudaCreateSurfaceObject") GRADER_CHECKED cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t *surface, const cudaResourceDesc *resource, GRADER_PLACE);
 GRADER_IMPORT("cudaDestroySurfaceObject") GRADER_CHECKED cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t surface, GRADER_PLACE);
 GRADER_IMPORT("cudaGetChannelDesc") GRADER_CHECKED cudaError_t cudaGetChannelDesc(cudaChannelFormatDesc *desc, cudaArray_const_t array, GRADER_PLACE);
+GRADER_IMPORT("cudaArrayGetInfo") GRADER_CHECKED cudaError_t cudaArrayGetInfo(cudaChannelFormatDesc *desc, cudaExtent *extent, unsigned *flags, cudaArray_t array, GRADER_PLACE);
+// Copies of boxes in the order of a stream.  Where an array takes part, positions and widths count its elements.
+inline size_t grader_element_bytes(cudaArray_const_t a, int line, const char *file) {
+    cudaChannelFormatDesc d = {};
+    return cudaGetChannelDesc(&d, a, line, file) == cudaSuccess ? (d.x + d.y + d.z + d.w) / 8 : 1;
+}
+GRADER_CHECKED inline cudaError_t cudaMemcpy2DToArrayAsync(cudaArray_t to, size_t x, size_t y, const void *from, size_t pitch, size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t s = 0, GRADER_PLACE) {
+    const size_t n = grader_element_bytes(to, GRADER_HERE);
+    cudaMemcpy3DParms p = {};
+    p.srcPtr = make_cudaPitchedPtr((void *)from, pitch, width, height);
+    p.dstArray = to, p.dstPos = make_cudaPos(x / n, y, 0), p.extent = make_cudaExtent(width / n, height, 1), p.kind = kind;
+    return cudaMemcpy3DAsync(&p, s, GRADER_HERE);
+}
+GRADER_CHECKED inline cudaError_t cudaMemcpy2DFromArrayAsync(void *to, size_t pitch, cudaArray_const_t from, size_t x, size_t y, size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t s = 0, GRADER_PLACE) {
+    const size_t n = grader_element_bytes(from, GRADER_HERE);
+    cudaMemcpy3DParms p = {};
+    p.dstPtr = make_cudaPitchedPtr(to, pitch, width, height);
+    p.srcArray = (cudaArray_t)from, p.srcPos = make_cudaPos(x / n, y, 0), p.extent = make_cudaExtent(width / n, height, 1), p.kind = kind;
+    return cudaMemcpy3DAsync(&p, s, GRADER_HERE);
+}
+GRADER_CHECKED inline cudaError_t cudaMemcpyToArrayAsync(cudaArray_t to, size_t x, size_t y, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t = 0, GRADER_PLACE) { return cudaMemcpyToArray(to, x, y, from, bytes, kind, GRADER_HERE); }
+GRADER_CHECKED inline cudaError_t cudaMemcpyFromArrayAsync(void *to, cudaArray_const_t from, size_t x, size_t y, size_t bytes, cudaMemcpyKind kind, cudaStream_t = 0, GRADER_PLACE) { return cudaMemcpyFromArray(to, from, x, y, bytes, kind, GRADER_HERE); }
+GRADER_CHECKED inline cudaError_t cudaMemcpy2DArrayToArray(cudaArray_t to, size_t to_x, size_t to_y, cudaArray_const_t from, size_t x, size_t y, size_t width, size_t height, cudaMemcpyKind kind = cudaMemcpyDeviceToDevice, GRADER_PLACE) {
+    const size_t n = grader_element_bytes(from, GRADER_HERE), to_n = grader_element_bytes(to, GRADER_HERE);
+    cudaMemcpy3DParms p = {};
+    p.srcArray = (cudaArray_t)from, p.srcPos = make_cudaPos(x / n, y, 0);
+    p.dstArray = to, p.dstPos = make_cudaPos(to_x / to_n, to_y, 0), p.extent = make_cudaExtent(width / n, height, 1), p.kind = kind;
+    return cudaMemcpy3D(&p, GRADER_HERE);
+}
