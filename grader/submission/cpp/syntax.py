@@ -195,13 +195,8 @@ TYPE_WORDS = frozenset(
 _TRUTHS = {"false": 0, "true": 1}
 
 
-def parse_expression(text: str) -> Expression:
-    """The expression that `text` is.  Raises NotReadable: the text is no expression of the kind this module reads."""
-    return parse_tokens(tokens(text))
-
-
 def parse_tokens(given: Sequence[Token]) -> Expression:
-    """As `parse_expression`, of tokens (macros replaced)."""
+    """The expression that tokens are, macros replaced.  Raises NotReadable: no expression of the kind read here."""
     reader = _Reader(given)
     expression = reader.conditional(0)
     if reader.position != len(given):

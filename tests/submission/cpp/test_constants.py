@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.submission.cpp.constants import Constants, Macro
-from grader.submission.cpp.syntax import Call, Name, NotReadable, Number, parse_expression
+from grader.submission.cpp.syntax import Call, Expression, Name, NotReadable, Number, parse_tokens, tokens
 from tests.submission.labs import parsed
 
 
@@ -183,6 +183,10 @@ def test_constants_of_a_file() -> None:
     ]
     assert constants.dtype("other") == "float32"
     assert constants.evaluate("TILE_IN_MAIN") is None
+
+
+def parse_expression(text: str) -> Expression:
+    return parse_tokens(tokens(text))
 
 
 def test_expressions_are_trees() -> None:
