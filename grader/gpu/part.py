@@ -17,23 +17,7 @@ from msgspec.structs import replace as replace_fields
 
 from grader.errors import InternalError
 from grader.files import read_kept, write_atomically
-from grader.gpu.bench import (
-    CompiledReference,
-    Conditions,
-    KernelAtSize,
-    SpeedOrder,
-    baseline_of,
-    compile_references,
-    cpu_times_of,
-    lab_files,
-    measure_speed,
-    reference_request,
-    sample_rounds,
-    side_by_side,
-    tolerance_between,
-    with_data,
-    work_at,
-)
+from grader.gpu import bench
 from grader.gpu.messages import HELPERS_MODULE, NoDevice, Prepared
 from grader.gpu.process import GpuProcess
 from grader.gpu.runs import GpuRunner, compute_cases, pools, results
@@ -195,25 +179,25 @@ class Gpu:
         lab: Lab,
         submission: Submission,
         graded: Mapping[str, Evidence],
-        candidates: list[KernelAtSize],
+        candidates: list[bench.KernelAtSize],
         oracle: Oracle,
         store: Store,
     ) -> Measurement:
         session = self.session()
         sizes = [c.sizes for c in candidates]
-        wanted = {v for name in graded for v in (name, baseline_of(lab, name)[0])}
+        wanted = {v for name in graded for v in (name, bench.baseline_of(lab, name)[0])}
         programs = ProgramStore(self.compiler, session.device.architecture)
-        compiled = compile_references(programs, [v for v in lab.variants if v.name in wanted], sizes)
+        compiled = bench.compile_references(programs, [v for v in lab.variants if v.name in wanted], sizes)
         for name, program in compiled.items():
             session.add(reference(name), program.built.result.cubin)
         types = [kernel.dtypes for kernel in _kernels(lab, submission, graded).values()]
         lab_types = {p.name: p.dtype for p in lab.parameters if p.is_array}
         values = pools(lab, oracle, [*types, lab_types])
-        order = SpeedOrder(
+        order = bench.SpeedOrder(
             lab=lab,
             candidates=candidates,
             references={name: _launcher(lab, program) for name, program in compiled.items()},
-            baselines={name: baseline_of(lab, name) for name in graded},
+            baselines={name: bench.baseline_of(lab, name) for name in graded},
             pools=values,
             nvrtc=self.compiler.nvrtc_version(),
             host_memory=_host_candidates(lab, candidates, values),
@@ -221,10 +205,10 @@ class Gpu:
         session.reopen()
         # This process waits for the GPU's most of the time.
         with ThreadPoolExecutor(1) as thread:
-            cpu = thread.submit(cpu_times_of, lab, oracle, sizes, store)
+            cpu = thread.submit(bench.cpu_times_of, lab, oracle, sizes, store)
             with lock.exclusive(session.device.uuid):
                 session.forget()
-                measurement = measure_speed(session, order)
+                measurement = bench.measure_speed(session, order)
         return replace_fields(measurement, cpu=cpu.result())
 
     def gains(
@@ -255,7 +239,9 @@ class Gpu:
     ) -> list[Ratio | None]:
         session = self.session()
         variant = next(v for v in lab.variants if v.name == kernels[0].binding.variant)
-        compiled = compile_references(ProgramStore(self.compiler, session.device.architecture), [variant], [sizes])
+        compiled = bench.compile_references(
+            ProgramStore(self.compiler, session.device.architecture), [variant], [sizes]
+        )
         launch = _launcher(lab, compiled[variant.name])(sizes)
         check = TimedKernel("check", *launch) if launch is not None else None
         if check is not None:
@@ -273,7 +259,7 @@ class Gpu:
             wrong = {problem.name for problem in prepared.problems}
             names = [k.name for k in here if k is not check and k.name not in wrong]
             round_us = sum(prepared.estimate_us[name] * prepared.batch[name] for name in names)
-            samples, _mhz = sample_rounds(session, names, [], series_plan(2 * round_us, BUDGET_US))
+            samples, _mhz = bench.sample_rounds(session, names, [], series_plan(2 * round_us, BUDGET_US))
             wrong |= {problem.name for problem in samples.problems}
             if "0" in wrong or not samples.valid:
                 return []
@@ -285,9 +271,9 @@ class Gpu:
 
         types = [*(kernel.dtypes for kernel in kernels), {p.name: p.dtype for p in lab.parameters if p.is_array}]
         l2 = lab.timing.l2 if lab.timing else "cold"
-        conditions = Conditions(pools(lab, oracle, types), l2, tolerance_between(lab, sizes))
+        conditions = bench.Conditions(pools(lab, oracle, types), l2, bench.tolerance_between(lab, sizes))
         session.warm_up(WARM_UP_MS)
-        return side_by_side(session, list(timed), together, conditions, measure, {}) or []
+        return bench.side_by_side(session, list(timed), together, conditions, measure, {}) or []
 
     def _key(self, lab: Lab, submission: Submission, graded: Mapping[str, Evidence]) -> str:
         launches = repr(
@@ -300,7 +286,7 @@ class Gpu:
         return key_of(
             sources,
             launches,
-            lab_files(lab),
+            bench.lab_files(lab),
             self.compiler.nvrtc_version(),
             f"{device.name} {device.architecture} {device.multiprocessors} {device.memory_bytes}",
             device.driver,
@@ -326,16 +312,16 @@ def _kernels(lab: Lab, submission: Submission, evidence_of: Mapping[str, Evidenc
     }
 
 
-def _launcher(lab: Lab, compiled: CompiledReference) -> Callable[[Sizes], tuple[str, LaunchRequest] | None]:
+def _launcher(lab: Lab, compiled: bench.CompiledReference) -> Callable[[Sizes], tuple[str, LaunchRequest] | None]:
     def launch(sizes: Sizes) -> tuple[str, LaunchRequest] | None:
         if not compiled.variant.reference.fits(sizes):
             return None
-        return reference(compiled.variant.name), reference_request(lab, compiled, sizes)
+        return reference(compiled.variant.name), bench.reference_request(lab, compiled, sizes)
 
     return launch
 
 
-def _inputs_for(candidate: KernelAtSize, values: Mapping[str, Array]) -> dict[str, Array]:
+def _inputs_for(candidate: bench.KernelAtSize, values: Mapping[str, Array]) -> dict[str, Array]:
     return {
         a.name: np.resize(values[f"{a.name}:{a.dtype}"], a.shape)
         for a in candidate.request.arguments
@@ -343,23 +329,25 @@ def _inputs_for(candidate: KernelAtSize, values: Mapping[str, Array]) -> dict[st
     }
 
 
-def _host_candidates(lab: Lab, candidates: list[KernelAtSize], values: Mapping[str, Array]) -> dict[str, KernelAtSize]:
+def _host_candidates(
+    lab: Lab, candidates: list[bench.KernelAtSize], values: Mapping[str, Array]
+) -> dict[str, bench.KernelAtSize]:
     """Return each variant's kernel at the largest timed size, for labs that compare host memory."""
     if lab.timing is None or not lab.timing.host_memory:
         return {}
-    largest: dict[str, KernelAtSize] = {}
+    largest: dict[str, bench.KernelAtSize] = {}
     for candidate in candidates:
         other = largest.get(candidate.variant)
         if other is None or np.prod(size_key(candidate.sizes)) > np.prod(size_key(other.sizes)):
             largest[candidate.variant] = candidate
-    return {name: replace(c, request=with_data(c.request, _inputs_for(c, values))) for name, c in largest.items()}
+    return {name: replace(c, request=bench.with_data(c.request, _inputs_for(c, values))) for name, c in largest.items()}
 
 
 def _timed(lab: Lab, evidence: Evidence, measurement: Measurement) -> Evidence:
     """Return times of one variant; a wrong timed launch becomes a run, so that the checks see it."""
     name = evidence.variant.name
-    work = {size_key(row.size): work_at(lab, row.size) for row in measurement.sizes}
-    records = timings(measurement, name, baseline_of(lab, name)[0], lab.variants[0].name, work)
+    work = {size_key(row.size): bench.work_at(lab, row.size) for row in measurement.sizes}
+    records = timings(measurement, name, bench.baseline_of(lab, name)[0], lab.variants[0].name, work)
     runs = [*evidence.runs]
     for row in measurement.sizes:
         for wrong in row.wrong:

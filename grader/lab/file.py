@@ -11,20 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from grader.devices import WARP_LANES, gpus
-from grader.lab import formula, interfaces, parts, records
-from grader.lab.checks import (
-    OF_RUNTIME,
-    TESTS,
-    AtomicsSettings,
-    CaseSettings,
-    LaunchesSettings,
-    OccupancySettings,
-    OverlapSettings,
-    Settings,
-    UsesSettings,
-    WorkSettings,
-    shown_from,
-)
+from grader.lab import checks, formula, interfaces, parts, records
 from grader.lab.formula import FormulaError
 from grader.lab.parameters import KINDS
 from grader.message import msg
@@ -50,23 +37,23 @@ def check_settings(
         at = (*keys, spec.check)
         _check_numbers(file, at, spec.settings, cases)
         match spec.settings:
-            case UsesSettings() as uses:
+            case checks.UsesSettings() as uses:
                 asked = (*uses.must, *uses.must_not)
                 _check_asks(file, at, any(asked), ("must", "must_not"))
                 for name in asked:
                     if name in uses.must and name in uses.must_not:
                         raise file.error(msg("labs.must_and_must_not", name=name), at)
-                    if is_kernel and name in OF_RUNTIME:
+                    if is_kernel and name in checks.OF_RUNTIME:
                         raise file.error(msg("labs.of_runtime", name=name), at)
-            case AtomicsSettings() | LaunchesSettings():
+            case checks.AtomicsSettings() | checks.LaunchesSettings():
                 values = msgspec.structs.asdict(spec.settings)
                 _check_asks(file, at, any(value is not None for value in values.values()), tuple(values))
                 lanes = values.get("max_lanes")
                 if lanes is not None and not 1 <= lanes < WARP_LANES:
                     raise file.error(msg("labs.lanes", got=lanes, most=WARP_LANES - 1), (*at, "max_lanes"))
-            case OverlapSettings(min_share=0) | OccupancySettings(min_share=0):
+            case checks.OverlapSettings(min_share=0) | checks.OccupancySettings(min_share=0):
                 raise file.error(msg("labs.asks_nothing", names="min_share > 0"), (*at, "min_share"))
-            case WorkSettings() as work:
+            case checks.WorkSettings() as work:
                 _check_asks(file, at, work.max_per_element is not None or bool(work.growth), _OF_WORK)
                 if not work.slack >= 1:
                     raise file.error(msg("labs.slack", got=work.slack), (*at, "slack"))
@@ -75,7 +62,7 @@ def check_settings(
                     raise file.error(msg("labs.grows_nowhere", text=work.growth), (*at, "growth"))
 
 
-def _check_numbers(file: YamlFile, at: KeyPath, settings: Settings, cases: records.Cases) -> None:
+def _check_numbers(file: YamlFile, at: KeyPath, settings: checks.Settings, cases: records.Cases) -> None:
     values = msgspec.structs.asdict(settings)
     for name in _FORMULAS:
         value = values.get(name)
@@ -134,10 +121,10 @@ def _test_of(
         raise file.error(msg("labs.no_function_name", got=part.inputs), (*keys, "inputs"))
     until = None
     if part.shown not in SHOWN[:2]:
-        until = shown_from(part.shown)
+        until = checks.shown_from(part.shown)
         if until is None:
             raise file.error(msg("labs.shown", got=part.shown, allowed=", ".join(SHOWN)), (*keys, "shown"))
-    settings = CaseSettings(
+    settings = checks.CaseSettings(
         sizes=parts.case_of(file, (*keys, "sizes"), part.sizes, [p.name for p in parameters if p.is_size]),
         values=part.values,
         seed=part.seed,
@@ -146,7 +133,7 @@ def _test_of(
         until=until,
         about=parts.plain_text(part.about) if part.about is not None else {},
     )
-    return records.CheckSpec(f"{TESTS}.{name}", part.points, settings)
+    return records.CheckSpec(f"{checks.TESTS}.{name}", part.points, settings)
 
 
 DTYPES = ("float32", "float64", "float16", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")

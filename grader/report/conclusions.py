@@ -8,17 +8,7 @@ from math import ceil, prod
 from grader.i18n import _
 from grader.lab.parts import RATES
 from grader.measured import Counters, SweepPoint, SweepRecord, Timing
-from grader.report.charts import (
-    MEASURED,
-    PREDICTED,
-    amount,
-    gap_notes,
-    in_predicted_time,
-    line_name,
-    points_of,
-    quantity,
-    text_of,
-)
+from grader.report import charts
 from grader.report.job import ReportJob, size_text, variant_columns
 from grader.report.text import Numbers, ratio_digits
 from grader.report.views import SweepNotes
@@ -215,12 +205,12 @@ def sweep_conclusions(job: ReportJob) -> list[str]:
 
 def sweep_notes(job: ReportJob, sweep: SweepRecord) -> SweepNotes:
     """What stands beside the graphs of a sweep: its title, and why points and lines are missing."""
-    sizes, there = _same_everywhere(job, sweep), _same_everywhere(job, in_predicted_time(sweep))
+    sizes, there = _same_everywhere(job, sweep), _same_everywhere(job, charts.in_predicted_time(sweep))
     notes = [_("Made at {sizes}.").format(sizes=sizes)] if sizes else []
-    reasons = gap_notes(job, sweep)
+    reasons = charts.gap_notes(job, sweep)
     if sweep.backend == "emulator" and sweep.predicted:
         notes += [_("Times are predicted at {sizes}.").format(sizes=there)] if there else []
-        reasons += gap_notes(job, in_predicted_time(sweep))
+        reasons += charts.gap_notes(job, charts.in_predicted_time(sweep))
     notes += list(
         dict.fromkeys(
             _("× {places}: {reason}.").format(places="; ".join(places), reason=reason) for reason, places in reasons
@@ -233,7 +223,7 @@ def sweep_notes(job: ReportJob, sweep: SweepRecord) -> SweepNotes:
         _("Skipped: {names} ({reason}).").format(names=", ".join(skipped), reason=reason)
         for reason, skipped in names.items()
     ]
-    return {"title": text_of(job, sweep).title, "notes": notes}
+    return {"title": charts.text_of(job, sweep).title, "notes": notes}
 
 
 def _same_everywhere(job: ReportJob, sweep: SweepRecord) -> str:
@@ -266,7 +256,9 @@ def _about_predicted(job: ReportJob) -> str:
     swept = next((sweep for sweep in job.result.sweeps if any(p.values for p in sweep.predicted)), None)
     if swept is None:
         return ""
-    times = [estimate for p in swept.predicted for name, estimate in p.values.items() if name == f"{PREDICTED}time"]
+    times = [
+        estimate for p in swept.predicted for name, estimate in p.values.items() if name == f"{charts.PREDICTED}time"
+    ]
     # Times have three digits: what is behind the first is theirs, not the interval's.
     most = max((estimate.high or estimate.value) / estimate.value for estimate in times)
     factor = Numbers(job.language).decimal(ceil(10 * most - 0.1) / 10, 1)
@@ -286,7 +278,7 @@ class _Teller:
 
     def __init__(self, job: ReportJob, sweep: SweepRecord) -> None:
         self._sweep = sweep
-        self._text = text_of(job, sweep)
+        self._text = charts.text_of(job, sweep)
         self._numbers = Numbers(job.language)
         self._metric = sweep.metrics[0] if sweep.metrics else ""
         self._names = [c["name"] for c in variant_columns(job)]
@@ -312,7 +304,7 @@ class _Teller:
         if flat:
             text = _("{title}: {names}: hardly any dependence on {x} ({quantity}).")
             sentences.append(
-                text.format(title=self._title, names="; ".join(flat), quantity=quantity(self._metric), x=self._x)
+                text.format(title=self._title, names="; ".join(flat), quantity=charts.quantity(self._metric), x=self._x)
             )
         return sentences + self._of_all(
             {name: self._at_best(values) for name in self._names for values in self._last_line(name).values()}
@@ -380,7 +372,7 @@ class _Teller:
     def _of_best(self, values: Mapping[int, float]) -> str:
         """Yield the sentence with `WHO` for each kernel it holds for."""
         best, worst = self._best(values), self._worst(values)
-        if self._metric in MEASURED:
+        if self._metric in charts.MEASURED:
             text = _("{title}: {who}: best at {x} = {best}, {amount}; {x} = {worst} is {times} slower.")
         else:
             text = _("{title}: {who}: least at {x} = {best}, {amount}; {x} = {worst} takes {times} as many.")
@@ -403,7 +395,7 @@ class _Teller:
         ratio = bests[high] / bests[low]
         if ratio <= FLAT:
             return []
-        if self._metric in MEASURED:
+        if self._metric in charts.MEASURED:
             text = _(
                 "{title}: each at its best, {best} is {times} faster than {worst} ({quantity}: {low} against {high})."
             )
@@ -417,9 +409,9 @@ class _Teller:
                 best=best,
                 worst=worst,
                 times=self._numbers.times(ratio),
-                quantity=quantity(self._metric),
-                low=amount(self._metric, bests[best], self._numbers),
-                high=amount(self._metric, bests[worst], self._numbers),
+                quantity=charts.quantity(self._metric),
+                low=charts.amount(self._metric, bests[best], self._numbers),
+                high=charts.amount(self._metric, bests[worst], self._numbers),
             )
         ]
 
@@ -430,7 +422,7 @@ class _Teller:
         # The first value from which on it is better everywhere.
         from_here = next((x for i, x in enumerate(xs) if all(later in better for later in xs[i:])), None)
         steady = max(ratios.values()) <= FLAT * min(ratios.values())
-        if self._metric not in MEASURED:
+        if self._metric not in charts.MEASURED:
             text = self._of_fewer(bool(better), steady, from_here, xs[0])
         elif not better:
             text = _("{title}: {name}: not faster than {first} at any tested {x} ({quantity}).")
@@ -447,7 +439,7 @@ class _Teller:
             x=self._x,
             values=", ".join(map(str, better)),
             start=from_here,
-            quantity=quantity(self._metric),
+            quantity=charts.quantity(self._metric),
             most=self._numbers.times(max(ratios.values())),
         )
 
@@ -464,13 +456,13 @@ class _Teller:
         return _("{title}: {name}: up to {most} fewer {quantity} than {first}, fewer at every tested {x}.")
 
     def _amount(self, value: float) -> str:
-        text = amount(self._metric, value, self._numbers)
-        return text if self._metric in MEASURED else f"{text} {quantity(self._metric)}"
+        text = charts.amount(self._metric, value, self._numbers)
+        return text if self._metric in charts.MEASURED else f"{text} {charts.quantity(self._metric)}"
 
     def _values(self, name: str) -> dict[str, dict[int, float]]:
         """Return values by x of the student's kernel on one line."""
         by_line: dict[str, dict[int, float]] = {}
-        for point in points_of(self._sweep, name, "submission", self._metric):
+        for point in charts.points_of(self._sweep, name, "submission", self._metric):
             by_line.setdefault(self._line(point), {})[point.x] = point.values[self._metric].value
         return by_line
 
@@ -482,7 +474,7 @@ class _Teller:
         return values[self._best(values)]
 
     def _line(self, point: SweepPoint) -> str:
-        return line_name(self._sweep, self._text, point.line)
+        return charts.line_name(self._sweep, self._text, point.line)
 
     def _best(self, values: Mapping[int, float]) -> int:
         return (max if self._metric in RATES else min)(values, key=lambda x: values[x])
