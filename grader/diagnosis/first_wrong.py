@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from grader.diagnosis.patterns import Found, Outcome, value_pattern
+from grader.diagnosis.patterns import Outcome, value_pattern
 from grader.diagnosis.regions import region_pattern
 from grader.diagnosis.text import Circumstances, sentences
 from grader.lab.compare import Array, Index, Mask, compare, is_sentinel, wrong_elements
@@ -129,8 +129,8 @@ def diagnose(case: WrongCase) -> Diagnosis:
         inputs={name: list(array.shape) for name, array in case.inputs.items()},
         expected_at=_element(difference.belongs_at),
         got_at=_element(difference.found_at),
-        values=_pattern(_values(case, outcome)),
-        region=_pattern(region_pattern(wrong, case.tile)),
+        values=_values(case, outcome),
+        region=region_pattern(wrong, case.tile),
         picture=_picture(wrong, unwritten) if wrong.size <= MAX_PICTURE else [],
     )
     is_told = True
@@ -170,7 +170,7 @@ def _copied(case: WrongCase, wrong: Mask) -> str:
     return ""
 
 
-def _values(case: WrongCase, outcome: Outcome) -> Found | None:
+def _values(case: WrongCase, outcome: Outcome) -> WrongPattern | None:
     pattern = value_pattern(outcome)
     # Zeros that the emulator hands out for reads outside an array are nobody's rule.
     return None if pattern is not None and pattern.id == "zero" and case.outside_lines else pattern
@@ -315,10 +315,6 @@ def _ranges(masks: Mapping[str, Mask]) -> list[ElementRange]:
 
 def _element(place: tuple[str, Index] | None) -> Element | None:
     return Element(array=place[0], index=list(place[1])) if place else None
-
-
-def _pattern(pattern: Found | None) -> WrongPattern | None:
-    return WrongPattern(id=pattern.id, holds=pattern.holds, of=pattern.of, data=dict(pattern.data)) if pattern else None
 
 
 def _number(value: float | int | None) -> float | int | None:

@@ -1,18 +1,19 @@
 """What came out instead: the rule that the wrong values of an output follow.
 
-Pure functions of arrays; they know no lab.  A rule is exact (it holds for every wrong element), or `Found` says for
-how many of them it holds.
+Pure functions of arrays; they know no lab.  A rule is exact (it holds for every wrong element), or its
+`WrongPattern` says for how many of them it holds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from grader.lab.compare import sentinel
+from grader.measured import WrongPattern
 
 Array = npt.NDArray[np.generic]
 Numbers = npt.NDArray[np.float64]
@@ -36,20 +37,6 @@ SOME = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A rule and how far it goes: it holds for `holds` of the `of` wrong elements.  `data`: its numbers, by name."""
-
-    id: str
-    holds: int
-    of: int
-    data: Mapping[str, Detail] = field(default_factory=dict)
-
-    @property
-    def exact(self) -> bool:
-        return self.holds == self.of
-
-
-@dataclass(frozen=True, slots=True)
 class Outcome:
     """An output as it came and as it should be.
 
@@ -69,7 +56,7 @@ class Outcome:
     same: Same
 
 
-def value_pattern(outcome: Outcome) -> Found | None:
+def value_pattern(outcome: Outcome) -> WrongPattern | None:
     """The rule of the wrong values: the first exact one, else the one that most elements follow, else None.
 
     A rule is judged by the elements that can follow it: not those that nobody wrote, nor those for which it leads
@@ -92,18 +79,18 @@ def value_pattern(outcome: Outcome) -> Found | None:
     offset (`value`): each is too large by that.
     """
     if outcome.unwritten.all():
-        return Found("untouched", outcome.wrong.size, outcome.wrong.size)
+        return WrongPattern(id="untouched", holds=outcome.wrong.size, of=outcome.wrong.size)
     wrong = int(np.count_nonzero(outcome.wrong))
-    best: Found | None = None
+    best: WrongPattern | None = None
     for name, data, holds, able in _rules(outcome):
         count = int(np.count_nonzero(holds & outcome.wrong))
         judged = int(np.count_nonzero(able & outcome.wrong))
         if count < SOME * wrong:
             continue
         if count == judged:
-            return Found(name, count, wrong, data)
+            return WrongPattern(id=name, holds=count, of=wrong, data=data)
         if count >= MOST * judged and (best is None or count > best.holds):
-            best = Found(name, count, wrong, data)
+            best = WrongPattern(id=name, holds=count, of=wrong, data=data)
     return best
 
 

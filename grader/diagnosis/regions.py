@@ -10,7 +10,8 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from grader.diagnosis.patterns import Detail, Found, Mask
+from grader.diagnosis.patterns import Detail, Mask
+from grader.measured import WrongPattern
 
 Ints = npt.NDArray[np.int64]
 
@@ -20,30 +21,30 @@ COVERED = 0.5
 Region = tuple[str, dict[str, Detail], Mask]
 
 
-def region_pattern(wrong: Mask, tile: tuple[int, ...]) -> Found | None:
+def region_pattern(wrong: Mask, tile: tuple[int, ...]) -> WrongPattern | None:
     """The first region that is wrong altogether and no element outside it; else the smallest that holds all.
 
-    `Found.of` counts the wrong elements, which all lie in the region; `data["size"]` counts the region's.  None when
-    no region fits, or for a single element.
+    `WrongPattern.of` counts the wrong elements, which all lie in the region; `data["size"]` counts the region's.  None
+    when no region fits, or for a single element.
 
     wrong: mask of wrong elements, of any number of axes.
     tile: elements that one block covers along each axis; () when unknown.
     """
     count = int(np.count_nonzero(wrong))
     if wrong.all():
-        return Found("all", count, count, {"size": count})
+        return WrongPattern(id="all", holds=count, of=count, data={"size": count})
     if count < 2:
         return None
-    best: Found | None = None
+    best: WrongPattern | None = None
     for name, data, region in _regions(wrong, tile):
         size = int(np.count_nonzero(region))
         if size < count or (wrong & ~region).any():
             continue
         if size == count:
-            return Found(name, count, count, data | {"size": size})
+            return WrongPattern(id=name, holds=count, of=count, data=data | {"size": size})
         fits = count >= COVERED * size and size < COVERED * wrong.size
         if fits and (best is None or size < int(best.data["size"])):
-            best = Found(name, count, count, data | {"size": size})
+            best = WrongPattern(id=name, holds=count, of=count, data=data | {"size": size})
     return best
 
 

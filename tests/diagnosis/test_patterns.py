@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.diagnosis.patterns import Found, Outcome, value_pattern
+from grader.diagnosis.patterns import Outcome, value_pattern
 from grader.lab.compare import Array, is_sentinel, sentinel, wrong_elements
 from grader.lab.records import Tolerance
+from grader.measured import WrongPattern
 
 TILE = 4
 IN = np.random.default_rng(5).permutation(12 * 8).astype(np.float32).reshape(12, 8) + 100
@@ -21,7 +22,7 @@ SQUARE = np.random.default_rng(6).permutation(144).astype(np.float32).reshape(12
 
 def found(
     got: Any, expected: Array = OUT, inputs: dict[str, Array] | None = None, tile: tuple[int, ...] = (TILE, TILE)
-) -> Found | None:
+) -> WrongPattern | None:
     got = np.ascontiguousarray(got, expected.dtype)
     exact = Tolerance()
     wrong = wrong_elements(got, expected, exact)
@@ -98,7 +99,7 @@ def test_rules(rule: str, got: Any, data: dict[str, Any]) -> None:
     wrong = wrong_elements(np.ascontiguousarray(got, np.float32), OUT, Tolerance())
     assert result.of == np.count_nonzero(wrong)
     # These lead outside an array for some elements, or leave some unwritten.
-    assert result.exact or rule in ("shifted", "output_pitch", "input_pitch")
+    assert result.holds == result.of or rule in ("shifted", "output_pitch", "input_pitch")
 
 
 @pytest.mark.parametrize("pitch", [7, 8])
@@ -135,24 +136,24 @@ def test_sums_of_integers_where_their_means_were_rounded() -> None:
     sums = np.random.default_rng(12).integers(5, 500, 64).astype(np.int32)
     result = found(sums, (sums // 5).astype(np.int32), {}, tile=())
     assert result is not None
-    assert (result.id, dict(result.data), result.exact) == ("scaled", {"factor": 5.0}, True)
+    assert (result.id, dict(result.data), result.holds == result.of) == ("scaled", {"factor": 5.0}, True)
 
 
 def test_tiles_at_their_mirror_places() -> None:
     mirrored = tiles(SQUARE).swapaxes(0, 2).reshape(SQUARE.shape)
     result = found(mirrored, SQUARE, {})
-    assert result is not None and (result.id, result.exact) == ("swapped_tiles", True)
+    assert result is not None and (result.id, result.holds == result.of) == ("swapped_tiles", True)
 
 
 def test_a_square_mirrored_at_its_diagonal() -> None:
     result = found(SQUARE.T, SQUARE, {}, tile=())
-    assert result is not None and (result.id, result.exact) == ("transposed", True)
+    assert result is not None and (result.id, result.holds == result.of) == ("transposed", True)
 
 
 def test_each_matrix_of_a_batch_transposed() -> None:
     batch = np.arange(3 * 4 * 4, dtype=np.float32).reshape(3, 4, 4)
     result = found(batch.swapaxes(1, 2), batch, {}, tile=())
-    assert result is not None and (result.id, result.exact) == ("transposed", True)
+    assert result is not None and (result.id, result.holds == result.of) == ("transposed", True)
 
 
 def test_a_rule_with_exceptions_says_for_how_many_it_holds() -> None:
@@ -161,7 +162,7 @@ def test_a_rule_with_exceptions_says_for_how_many_it_holds() -> None:
     got[4, 4] = 0
     result = found(got)
     assert result is not None
-    assert (result.id, result.holds, result.of, result.exact) == ("scaled", 94, 96, False)
+    assert (result.id, result.holds, result.of) == ("scaled", 94, 96)
 
 
 def test_a_rule_that_holds_for_half_is_not_told() -> None:
@@ -203,7 +204,7 @@ def test_what_unset_memory_holds_is_no_multiple() -> None:
 def test_what_goes_below_0_in_an_unsigned_type_lacks_a_little() -> None:
     expected = np.arange(1, 13, dtype=np.uint32)
     rule = found(expected + np.uint32(2**32 - 30), expected, {})
-    assert rule is not None and (rule.id, rule.data, rule.exact) == ("offset", {"value": -30.0}, True)
+    assert rule is not None and (rule.id, rule.data, rule.holds == rule.of) == ("offset", {"value": -30.0}, True)
 
 
 def test_random_values_follow_no_rule() -> None:
@@ -263,7 +264,7 @@ def test_sums_that_begin_with_unset_memory_are_told_as_such(dtype: str) -> None:
     got = expected + sentinel((96,), dtype)
     everything, nothing = np.ones(96, np.bool_), np.zeros(96, np.bool_)
     result = value_pattern(Outcome(got, expected, everything, nothing, nothing, {}, (), lambda a, b: a == b))
-    assert result is not None and (result.id, result.exact) == ("onto_unset", True)
+    assert result is not None and (result.id, result.holds == result.of) == ("onto_unset", True)
 
 
 def test_numbers_of_low_precision_have_lost_more_than_their_fractions() -> None:
