@@ -89,6 +89,7 @@ DATA: Mapping[str, Value] = {
     "blocks": 512,
     "bounds": "RLIMIT_AS 512 MB",
     "branch": 41,
+    "loop": 39,
     "by": 2,
     "by_variant": "naive: 40, shared: 50",
     "byte": "0x7f",

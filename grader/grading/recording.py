@@ -17,7 +17,7 @@ from grader.message import Message, msg, sizes_msg, verbatim
 from grader.ptx.records import Hazard as RawHazard
 from grader.result import Case, Hazard, Launch, Variant
 from grader.running.evidence import Evidence
-from grader.submission.cpp.scopes import branch_around
+from grader.submission.cpp.scopes import branch_around, uneven_loop_around
 from grader.submission.kernels.records import ObservedRuns, SeenRun
 from grader.submission.records import Interpretation, Missing, Origin, VariantBinding
 
@@ -244,9 +244,12 @@ def _handed_twice(evidence: Evidence, interpretation: Interpretation) -> list[Me
 
 
 def _left_before(evidence: Evidence, line: int, count: int) -> Message | None:
-    """Return the remark on threads that ended before a barrier within an `if`, None outside of one."""
+    """Return the remark on threads that ended before a barrier within an `if`, or within a loop that begins at the
+    thread's number; None outside of both."""
     file = evidence.bound.kernel.file
-    branch = branch_around(file, evidence.source.get(file, ""), line)
+    branch, loop = (around(file, evidence.source.get(file, ""), line) for around in (branch_around, uneven_loop_around))
+    if loop is not None:
+        return msg("remarks.exited_before_barrier_in_loop", line=line, loop=loop)
     return msg("remarks.exited_before_barrier_in_if", line=line, branch=branch, n=count) if branch else None
 
 

@@ -203,7 +203,8 @@ def _in_warps(function: Function) -> Iterator[Change]:
                 of_way += _with_syncs(function, body if body is not None else step, is_split=is_split)
         for is_split, of_way in edits.items():
             if of_way:
-                cost = 1.4 if is_split else 1.2
+                # Lanes that store what others read in the same step wait in between.
+                cost = 1.1 if is_split else 1.2
                 yield Change("barrier", function.line(steps[0]), tuple(of_way), cost, "barrier", "warp")
 
 

@@ -65,30 +65,6 @@ def guard_changes(function: Function, extents: Mapping[str, Sequence[str]]) -> I
                     yield change
     yield from _conditions(function)
     yield from _between_barriers(function, extents)
-    yield from _partners(function)
-
-
-def _partners(function: Function) -> Iterator[Change]:
-    """In a loop over `d`, `s[t] += s[t + d]` for threads with `t < d` alone, `s[t] += s[t - d]` with `t >= d`."""
-    for node in function.statements:
-        assignment = nodes.assignment_of(nodes.inner_of(node))
-        target = nodes.index_of(assignment[0]) if assignment is not None else None
-        outer = next(
-            (a for a in nodes.ancestors(node, function.body) if a.type in ("for_statement", "if_statement")), None
-        )
-        update = outer.child_by_field_name("update") if outer is not None else None
-        if assignment is None or target is None or update is None:
-            continue
-        for access in function.accesses:
-            index = nodes.index_of(access.node)
-            if index is None or not assignment[2].start_byte <= access.node.start_byte < assignment[2].end_byte:
-                continue
-            sign = nodes.operator_of(index)
-            own, step = (function.text(n) if n is not None else "" for n in nodes.sides_of(index))
-            if sign in ("+", "-") and own == function.text(target) and step in function.parsed.words(update):
-                test = f"{own} < {step}" if sign == "+" else f"{own} >= {step}"
-                edit = function.inserted(node.start_byte, f"if ({test}) ")
-                yield Change("guard", function.line(node), (edit,), 0.8, "tree", "missing")
 
 
 def surplus_changes(function: Function, covers: Sequence[str]) -> Iterator[Change]:
@@ -277,6 +253,7 @@ def _conditions(function: Function) -> Iterator[Change]:
         if condition is None or body is None:
             continue
         yield from _one_of_pair(function, node, condition)
+        yield from _whole_index(function, condition, body)
         returns = "return" in function.text(body).split(";")[0].replace("{", " ").split()
         for text in _pool(function, body if not returns else node)[:MAX_GUARDS]:
             if returns:
@@ -303,6 +280,20 @@ def _lower_ends(function: Function, node: Node) -> Iterator[Change]:
         if index not in below:
             edit = function.inserted(node.end_byte, f" && {index} >= 0")
             yield Change("guard", function.line(node), (edit,), 0.9, "lower_end")
+
+
+def _whole_index(function: Function, condition: Node, body: Node) -> Iterator[Change]:
+    """`if (i < n) v = a[first + i];` with the whole index in the condition."""
+    left = condition.child_by_field_name("left")
+    if nodes.operator_of(condition) != "<" or left is None or left.type != "identifier":
+        return
+    for access in function.accesses:
+        index = nodes.index_of(access.node)
+        if index is None or not body.start_byte <= access.node.start_byte < body.end_byte:
+            continue
+        terms = [function.text(term) for _sign, term in nodes.terms_of(index)]
+        if len(terms) > 1 and function.text(left) in terms:
+            yield function.replacement("guard", left, function.text(index), 0.7, "whole_index")
 
 
 def _one_of_pair(function: Function, node: Node, condition: Node) -> Iterator[Change]:

@@ -311,6 +311,9 @@ def _binary(function: Function, node: Node) -> Iterator[Change]:
     if sign in DROPPED and kind != "expression":
         literal = right.type == "number_literal"
         near = 1.6 if function.text(right) == "1" else 2.3
+        if right.type == "sizeof_expression" and sign == "*":
+            # Pointers and indices count elements.
+            literal, near = True, -0.6
         group = "surplus_term" if literal and kind == "index" and sign in "+-" else "drop"
         yield from _change(function, node, function.text(left), near if literal else 3.8, group, kind)
         if sign in "+*":

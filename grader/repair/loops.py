@@ -1,4 +1,4 @@
-"""Changes of loops: where they start, by how much they go on, and elements that are left over behind them."""
+"""Changes of loops: where they start, by how much they go on, elements that are left over, partners of trees."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.repair.function import Change, Function
-from grader.repair.nodes import assignment_of, inner_of, listed, operator_of, sides_of, value_of
+from grader.repair.nodes import ancestors, assignment_of, index_of, inner_of, listed, operator_of, sides_of, value_of
 from grader.submission.cpp.tree import LOOPS, declared_name, descendants, remembered
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ _LESS_ONE = re.compile(r".*-\s*1\s*")
 
 def loop_changes(function: Function) -> Iterator[Change]:
     """Yield the changes of a function's loops, in order of the text."""
+    yield from _partners(function)
     for node in function.nodes:
         if node.type == "for_statement":
             yield from _step(function, node)
@@ -32,6 +33,27 @@ def loop_changes(function: Function) -> Iterator[Change]:
             yield from _starts_at_thread(function, node)
             yield from _without_start(function, node)
             yield from _tail(function, node)
+
+
+def _partners(function: Function) -> Iterator[Change]:
+    """In a loop over `d`, `s[t] += s[t + d]` for threads with `t < d` alone, `s[t] += s[t - d]` with `t >= d`."""
+    for node in function.statements:
+        assignment = assignment_of(inner_of(node))
+        target = index_of(assignment[0]) if assignment is not None else None
+        outer = next((a for a in ancestors(node, function.body) if a.type in ("for_statement", "if_statement")), None)
+        update = outer.child_by_field_name("update") if outer is not None else None
+        if assignment is None or target is None or update is None:
+            continue
+        for access in function.accesses:
+            index = index_of(access.node)
+            if index is None or not assignment[2].start_byte <= access.node.start_byte < assignment[2].end_byte:
+                continue
+            sign = operator_of(index)
+            own, step = (function.text(n) if n is not None else "" for n in sides_of(index))
+            if sign in ("+", "-") and own == function.text(target) and step in function.parsed.words(update):
+                test = f"{own} < {step}" if sign == "+" else f"{own} >= {step}"
+                edit = function.inserted(node.start_byte, f"if ({test}) ")
+                yield Change("guard", function.line(node), (edit,), 0.8, "tree", "missing")
 
 
 def _step(function: Function, loop: Node) -> Iterator[Change]:
@@ -189,6 +211,8 @@ def _tail(function: Function, loop: Node) -> Iterator[Change]:
     condition, steps = _counted_by(function, loop)
     start, body = loop.child_by_field_name("initializer"), loop.child_by_field_name("body")
     parts = _TAIL.fullmatch(function.text(condition)) if condition is not None else None
+    if parts is None and condition is not None and body is not None and len(steps) == 1:
+        yield from _beyond_last(function, loop, condition, *steps[0])
     if parts is None or not steps or body is None or loop.parent is None or loop.parent.type != "compound_statement":
         return
     (name, step), *beside = steps
@@ -208,6 +232,29 @@ def _tail(function: Function, loop: Node) -> Iterator[Change]:
     updates = ", ".join([f"++{name}", *(f"++{o}" if part == "1" else f"{o} += {part}" for o, part in by_one)])
     tail = f"\n{function.indent(loop)}{head}{name} < {size}; {updates}) {text}"
     yield function.insertion("bound", loop.end_byte, tail, 0.5, "tail", "tail", line=function.line(loop))
+
+
+def _beyond_last(function: Function, loop: Node, condition: Node, name: str, step: str) -> Iterator[Change]:
+    """`for (k = 0; k < n; k += 4)` that takes `k + 3` as well, as far as there are four, with a loop for the rest."""
+    body, start = loop.child_by_field_name("body"), loop.child_by_field_name("initializer")
+    left, right = sides_of(condition)
+    if body is None or left is None or right is None or operator_of(condition) != "<" or function.text(left) != name:
+        return
+    width = int(step) if step.isdigit() else 0
+    text = function.text(body)
+    first = next((n for n in (listed(body) if body.type == "compound_statement" else [body]) if _adds(n)), None)
+    is_row = width > 1 and re.search(rf"\b{name} *\+ *{width - 1}\b", text) is not None
+    if not is_row or first is None or right.type != "identifier" or start is None or start.type != "declaration":
+        return
+    size, term = function.text(right), _first_term(function, first)
+    if re.search(rf"\b{name} *\+ *[1-9]", term):
+        return
+    head = f"for (int {name} = {size} / {width} * {width}; {name} < {size}; ++{name})"
+    edits = (
+        function.replaced(condition, f"{name} + {width - 1} < {size}"),
+        function.inserted(loop.end_byte, f"\n{function.indent(loop)}{head} {term}"),
+    )
+    yield Change("bound", function.line(loop), edits, 0.3, "tail", "beyond")
 
 
 def _counted_by(function: Function, loop: Node) -> tuple[Node | None, list[tuple[str, str]]]:

@@ -59,6 +59,7 @@ def slip_changes(function: Function) -> Iterator[Change]:
         yield from _clamped(function, node)
     yield from _members(function)
     yield from _as_stored(function)
+    yield from _other_buffer(function)
     groups = dict(_groups(function))
     for node in function.nodes:
         if node.type == "identifier" and function.text(node) in groups:
@@ -175,6 +176,26 @@ def _squared(function: Function, node: Node) -> Iterator[Change]:
         yield function.replacement("expression", right, f"{name} * {name}", 1.8, "squared")
 
 
+_TOGGLE = re.compile(r"\(?(?P<count>\w+)\)?(?P<way>&1|%2)")
+
+
+def _other_buffer(function: Function) -> Iterator[Change]:
+    """`cur = t & 1, next = t & 1` with the other one of two buffers in one of them."""
+    first: dict[str, Node] = {}
+    for node in function.nodes:
+        value = value_of(node)
+        text = "".join(function.text(value).split()) if value is not None else ""
+        parts = _TOGGLE.fullmatch(text)
+        if value is None or parts is None:
+            continue
+        earlier = first.setdefault(text, value)
+        other = f"({parts['count']} + 1) {parts['way'][0]} {parts['way'][1]}"
+        for place, cost in ((value, ONE_BUFFER), (earlier, ONE_BUFFER + 0.2)) if earlier != value else ():
+            yield function.replacement("index", place, other, cost, "buffer")
+
+
+ONE_BUFFER = -3.5
+"""What a change costs where two variables choose the same one of two buffers: nobody means that."""
 _SWIZZLE = re.compile(r"[%^&]")
 MOST_ACCESSES = 3
 

@@ -241,7 +241,7 @@ DETAILS = {
             "loop flattened break clamped warp else turned"
         ),
         "initial_value": "missing unset stored added positive zero else",
-        "bound": "remainder tail shuffle rounded start end step neighbours stride stride_blocks",
+        "bound": "remainder tail beyond shuffle rounded start end step neighbours stride stride_blocks",
         "padding": "moved",
         "constant": "halved",
         "comparison": "overflow wrapped",

@@ -464,6 +464,11 @@ REMARKS: Texts = {
         "Line {line}: this barrier is inside the if of line {branch}; {n} threads had left the kernel before it, which "
         "is allowed since compute capability 7.0.",
     ),
+    "exited_before_barrier_in_loop": N_(
+        "Line {line}: this barrier is inside the loop of line {loop}, which begins at the thread's number. Where some "
+        "threads of a block go through it once more than others, not all of them reach the barrier, and what happens "
+        "then is undefined: a barrier belongs where all threads come by equally often."
+    ),
     "wired_sizes": N_("The kernel works only at {sizes}: the size is a constant in the program. Make it a parameter."),
     "needs_device": N_(
         "Graded for compute capability {device}: the kernel is right from there on; for older devices it is compiled "

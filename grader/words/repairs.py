@@ -179,6 +179,10 @@ REPAIRS: Texts = {
         "The loop in line {line} takes several elements at a time and leaves out the last ones where their number is "
         "no multiple of that: a loop for the rest is missing after it."
     ),
+    "bound_beyond": N_(
+        "The loop in line {line} takes several elements at a time and goes beyond the last one where their number is "
+        "no multiple of that: end it before, and handle the rest in a loop after it."
+    ),
     "bound_shuffle": N_(
         "The distances of the shuffles in the loop in line {line} do not fit the number of lanes that exchange values: "
         "the largest distance has to be half that number."

@@ -222,14 +222,14 @@ TREE = "__shared__ float s[64];\nint t = threadIdx.x;\n"
         ),
         # A tree's other half has no partner.
         (
-            lambda function: guard_changes(function, {}),
+            loop_changes,
             f"{TREE}for (int d = 32; d > 0; d /= 2) {{\ns[t] += s[t + d];\n__syncthreads();\n}}",
             "s[t] +=",
             "if (t < d) s[t] +=",
             0.8,
         ),
         (
-            lambda function: guard_changes(function, {}),
+            loop_changes,
             f"{TREE}for (int d = 1; d < 64; d *= 2) {{\ns[t] = s[t] + s[t - d];\n__syncthreads();\n}}",
             "s[t] =",
             "if (t >= d) s[t] =",
@@ -255,6 +255,22 @@ TREE = "__shared__ float s[64];\nint t = threadIdx.x;\n"
             1.0,
         ),
         # What an unrolled loop leaves over.
+        (
+            loop_changes,
+            "float s = 0;\nfor (int k = 0; k < n; k += 2) {\ns += a[k];\ns += a[k + 1];\n}\nout[0] = s;",
+            "k < n; k += 2) {\ns += a[k];\ns += a[k + 1];\n}",
+            "k + 1 < n; k += 2) {\ns += a[k];\ns += a[k + 1];\n}\nfor (int k = n / 2 * 2; k < n; ++k) s += a[k];",
+            0.3,
+        ),
+        (slip_changes, "int i = n & 1, j = n & 1;\nout[i] = out[j];", "j = n & 1", "j = (n + 1) & 1", -3.5),
+        (expression_changes, "int i = n * sizeof(float);\nout[i] = 1;", "n * sizeof(float)", "n", -0.6),
+        (
+            lambda function: guard_changes(function, {}),
+            "int f = 8, i = 1;\nif (i < n)\nout[i] = a[f + i];",
+            "if (i < n)",
+            "if (f + i < n)",
+            0.7,
+        ),
         (
             loop_changes,
             "float s = 0;\nint k = 0;\nfor (; k + 1 < n; k += 2) {\ns += a[k];\ns += a[k + 1];\n}\nout[0] = s;",

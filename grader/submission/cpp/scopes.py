@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -96,10 +96,28 @@ def branch_around(file: str, text: str, line: int) -> int | None:
 
     None as well of a text that cannot be read, or a line without a call that looks like a barrier.
     """
+    for _parsed, outer in _around_barrier(file, text, line):
+        if outer.type == "if_statement":
+            return int(outer.start_point.row) + 1
+    return None
+
+
+def uneven_loop_around(file: str, text: str, line: int) -> int | None:
+    """The line of the innermost loop around a barrier in `line` that begins at the thread's number, so that threads of
+    a block may go through it differently often; None likewise."""
+    for parsed, outer in _around_barrier(file, text, line):
+        start = outer.child_by_field_name("initializer") if outer.type == "for_statement" else None
+        if start is not None and "threadIdx" in parsed.words(start):
+            return int(outer.start_point.row) + 1
+    return None
+
+
+def _around_barrier(file: str, text: str, line: int) -> Iterator[tuple[ParsedFile, Node]]:
+    """Yield what the first barrier in a line stands in, from the inside out."""
     try:
         parsed = parse(SourceText(Path(file), text, "utf-8"))
     except UsageError:
-        return None
+        return
     for node in descendants(parsed.root):
         if node.type != "call_expression" or node.start_point.row + 1 != line:
             continue
@@ -108,10 +126,9 @@ def branch_around(file: str, text: str, line: int) -> int | None:
             continue
         outer = node.parent
         while outer is not None and outer.type != "function_definition":
-            if outer.type == "if_statement":
-                return int(outer.start_point.row) + 1
+            yield parsed, outer
             outer = outer.parent
-    return None
+        return
 
 
 _OF_ENUMERATION = re.compile(r"\(\s*[A-Za-z_][\w: ]*\)\s*(-?\d{1,18})")

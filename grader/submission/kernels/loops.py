@@ -122,17 +122,22 @@ def innermost_loops(parsed: ParsedFile, item: Item, template_values: Mapping[str
     """The innermost loops of a kernel, and of functions that it calls, that do anything for its result."""
     of_template = {name: parsed.constants.parse(text) for name, text in template_values.items()}
     innermost: list[Loop] = []
-    for function in [item, *called_functions(parsed, item)]:
+    functions: list[tuple[Item, Mapping[str, Expression]]] = [(item, {})]
+    # The list grows by what each of them calls.
+    for function, given in functions:
         body = function.node.child_by_field_name("body")
         if body is None:
             continue
         values = local_values(parsed, body)
 
-        given = {} if function is item else _given(parsed, function, item, of_template.get)
-
         def look_up(name: str, values: Lookup = values, given: Mapping[str, Expression] = given) -> Expression | None:
             return given.get(name) or of_template.get(name) or values(name)
 
+        functions += [
+            (called, _given(parsed, called, function, look_up))
+            for called in called_functions(parsed, function)
+            if all(called is not known for known, _given_to in functions)
+        ]
         loops = loops_in(parsed, body)
         live = _live_names(parsed, body) if loops else frozenset()
         steps: list[tuple[Node, int]] = []
@@ -152,7 +157,7 @@ def innermost_loops(parsed: ParsedFile, item: Item, template_values: Mapping[str
 
 
 def _given(parsed: ParsedFile, function: Item, caller: Item, look_up: Lookup) -> dict[str, Expression]:
-    """What a kernel gives the template's parameters of a function that it calls: `tiled<8>(…)`."""
+    """What a function gives the template's parameters of another that it calls: `tiled<8>(…)`."""
     call = re.search(rf"\b{re.escape(function.name)}\s*<([^<>;{{}}]{{0,200}})>\s*\(", parsed.text(caller.node))
     texts = [part.strip() for part in call[1].split(",")] if call is not None else []
     values = (

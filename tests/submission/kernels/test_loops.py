@@ -107,3 +107,10 @@ def test_what_a_function_is_given_by_its_call(call: str, expected: int) -> None:
     helper = "template <int U> __device__ void dot(const float *a, const float *b, float *c, int n) { float s = 0;\n"
     helper += f"#pragma unroll U\n{PLAIN} c[0] = s; }}"
     assert factor(f"dot{call}(a, b, c, n);", before=helper, templates={"U": "12"} if "U" in call else None) == expected
+
+
+def test_what_a_function_is_given_by_another_that_the_kernel_calls() -> None:
+    head = "template <int U> __device__ float dot(const float *a, const float *b, int n) { float s = 0;\n"
+    inner = f"{head}#pragma unroll U\n{PLAIN} return s; }}"
+    outer = "template <int V> __device__ void tiled(const float *a, const float *b, float *c, int n)"
+    assert factor("tiled<8>(a, b, c, n);", before=f"{inner}\n{outer} {{ c[0] = dot<V>(a, b, n); }}") == 8
