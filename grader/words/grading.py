@@ -465,9 +465,8 @@ REMARKS: Texts = {
         "is allowed since compute capability 7.0.",
     ),
     "exited_before_barrier_in_loop": N_(
-        "Line {line}: this barrier is inside the loop of line {loop}, which begins at the thread's number. Where some "
-        "threads of a block go through it once more than others, not all of them reach the barrier, and what happens "
-        "then is undefined: a barrier belongs where all threads come by equally often."
+        "Line {line}: this barrier is inside the loop of line {loop}, which begins at the thread's number: where some "
+        "threads of a block go through it once more than others, what happens is undefined."
     ),
     "wired_sizes": N_("The kernel works only at {sizes}: the size is a constant in the program. Make it a parameter."),
     "needs_device": N_(
