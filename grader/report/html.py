@@ -118,6 +118,12 @@ def figures(job: ReportJob, medium: Medium) -> list[FigureView]:
     return drawn
 
 
+def charts_ahead(job: ReportJob) -> list[Chart]:
+    """The charts of `figures` and `wrong_pictures`: all that are known when the marks are."""
+    bars = [chart for chart in (wavefront_chart(job), sector_chart(job)) if chart is not None]
+    return [*bars, *bank_maps(job), *wrong_maps(job)]
+
+
 def sweep_figures(job: ReportJob, medium: Medium) -> list[SweepSection]:
     """A section for each sweep of the result: its title, its figures, and what has to be said below them."""
     return [

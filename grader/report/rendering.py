@@ -12,8 +12,8 @@ import gc
 import socket
 import tempfile
 import traceback
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -79,11 +79,14 @@ def main(connection: socket.socket, *options: str) -> None:
         if option.startswith("--drawings="):
             DRAWINGS.folder = Path(option.removeprefix("--drawings="))
     _load_for_pages()
-    ahead = [_load_for_pictures, *(() if "--no-pdf" in options else (_load_for_pdf, _load_fonts))]
+    ahead: list[Callable[[], object]] = [_load_for_pictures]
+    ahead += () if "--no-pdf" in options else (_load_for_pdf, _load_fonts)
     is_first, kept_bytes = True, resident_bytes()
     while True:
         while ahead and not channel.has_news():
-            ahead.pop(0)()
+            # What goes wrong is told where it is asked for.
+            with contextlib.suppress(Exception):
+                ahead.pop(0)()
         try:
             job = channel.receive()
         except PeerGone:
@@ -100,6 +103,9 @@ def main(connection: socket.socket, *options: str) -> None:
             channel.send(Reply(event="failed", student=student, text=traceback.format_exc()))
         channel.send(Reply(event="done", student=student))
         DRAWINGS.end_report()
+        if not job.pictures:
+            # The page is written once more, with them: they are drawn while what it lacks is found out.
+            ahead = [*_pictures_of(job), *ahead]
         held = resident_bytes()
         if "--keep-garbage" in options or (held and held - kept_bytes < GARBAGE_BYTES):
             continue
@@ -137,6 +143,16 @@ def _load_fonts() -> None:
 
     with contextlib.suppress(pdf.PdfUnavailable):
         pdf.render("<p>a <b>b</b> <code>c</code></p>", html.STYLES)
+
+
+def _pictures_of(job: ReportJob) -> list[Callable[[], object]]:
+    """Return what draws each of a job's pictures, as its page has them."""
+    from grader.report import html
+    from grader.report.draw import DRAWINGS
+
+    with contextlib.suppress(Exception):
+        return [partial(DRAWINGS.image, chart, "svg") for chart in html.charts_ahead(job)]
+    return []
 
 
 def _render(job: ReportJob) -> Iterator[tuple[Event, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from io import BytesIO
 from typing import Any
 
@@ -10,10 +11,11 @@ from PIL import Image
 
 from grader.measured import Diagnosis, ElementRange
 from grader.report import draw, html
-from grader.report.draw import PNG_DPI
+from grader.report.draw import DRAWINGS, PNG_DPI
 from grader.report.job import ReportJob
 from grader.report.wrong_map import PANEL_INCHES, Panel, WrongMap, wrong_maps
 from grader.result import Check, Environment, Result, Score, Student, Variant
+from tests.report import jobs
 
 
 def diagnosis(**changes: Any) -> Diagnosis:
@@ -178,3 +180,16 @@ def test_the_page_shows_the_picture_at_its_fault_with_the_words_as_alternative()
     assert page.count('<figure class="wrong">') == 1
     assert '<figure class="wrong">' in page[: page.index("wrong 0")]
     assert 'alt="3 of 16 elements are wrong. Look &lt;here&gt;."' in page
+
+
+def test_drawn_ahead_is_all_that_the_page_shows_before_its_sweeps() -> None:
+    def shown(work: ReportJob) -> set[str]:
+        figures = [image for figure in html.figures(work, "screen") for image in figure["images"]]
+        return {image["src"] for image in (*figures, *html.wrong_pictures(work, "screen").values())}
+
+    def ahead(work: ReportJob) -> set[str]:
+        images = [DRAWINGS.image(chart, "svg") for chart in html.charts_ahead(work)]
+        return {f"data:image/svg+xml;base64,{base64.b64encode(image).decode()}" for image in images}
+
+    for work, count in ((job(diagnosis()), 1), (jobs.job(), 4)):
+        assert ahead(work) == shown(work) and len(ahead(work)) == count
