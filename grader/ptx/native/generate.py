@@ -79,8 +79,11 @@ class Generator:
                 if instruction.opcode in ("ld", "ldu", "st"):
                     transfer = transfer_of(instruction, self.code.program.space_of)
                     self.out.narrow |= transfer.space in OBSERVED_SPACES and transfer.spec.width < 4
-        if any(info.spins for info in self.code.loop_at_header.values()):
+        if self._waits():
             raise Unfit("a loop that waits for another thread")
+
+    def _waits(self) -> bool:
+        return any(info.spins for info in self.code.loop_at_header.values())
 
     def _is_refused(self, instruction: Instruction) -> bool:
         return is_refused(instruction)

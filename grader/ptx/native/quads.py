@@ -19,7 +19,7 @@ from grader.ptx.native.quad_bodies import TEMPORARIES
 from grader.ptx.native.strides import LANES, may_wrap, strides_of
 from grader.ptx.native.thread_bodies import Body
 from grader.ptx.native.threads import Meetings, Node, Region, nodes_of
-from grader.ptx.native.whole_threads import LOCALS, ROUNDS, WholeThreads, Writer, unset
+from grader.ptx.native.whole_threads import LOCALS, WholeThreads, Writer, unset
 
 _APART, _RETURNED = 1, 2
 """States of four threads: each by itself; all of them at their end (0: together)."""
@@ -230,7 +230,7 @@ class _Writer(Writer):
         text = [f"(local.set $at (i32.const {target}))"]
         if target <= here:
             count = "(local.tee $rounds (i32.add (local.get $rounds) (i32.const 1)))"
-            text.append(f"(if (i32.gt_u {count} (i32.const {ROUNDS})) (then unreachable))")
+            text.append(f"(if (i32.gt_u {count} (i32.const {self._rounds})) (then unreachable))")
         return [*text, "(br $nodes)"]
 
     def _reached(self) -> set[int]:

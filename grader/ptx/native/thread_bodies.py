@@ -53,7 +53,8 @@ class Body(Piece):
         self._lines = []
         self._group(instructions)
         for instruction in instructions:
-            if not facts(instruction.opcode).hint:
+            # Who goes alone needs no fence.
+            if not facts(instruction.opcode).hint and facts(instruction.opcode).memory != "fence":
                 self._write_instruction(instruction)
         return self._lines
 
@@ -119,30 +120,40 @@ class Body(Piece):
         return expression, kind
 
     def _update(self, instruction: Instruction) -> None:
-        """Write an atomic update whose order does not matter: nobody reads the old value."""
+        """Write an atomic update: threads have their turns one after the other, so that nobody comes between."""
         update = update_of(instruction)
         assert update is not None
         space, operation, name = update
-        *_, address, value = instruction.operands
-        kind, bits, signed = TYPES[name]
-        if not isinstance(address, Address) or address.base is None:
+        address, *values = instruction.operands[0 if instruction.opcode == "red" else 1 :]
+        kind, bits, _ = TYPES[name]
+        if not isinstance(address, Address) or address.base is None or len(values) != (2 if operation == "cas" else 1):
             raise Unfit(instruction.text)
         expression, have = self._raw(address.base, 64)
         place = f"(i64.add {converted(expression, have, 'i64')} (i64.const {address.offset}))"
-        operand = self._read(value, name)
+        letter = {"i32": "i", "i64": "l", "f32": "f", "f64": "d"}[kind]
+        old, operand = f"(local.get $t{letter})", f"(local.get $u{letter})"
+        first, *others = [self._read(value, name) for value in values]
         self._lines.append(f"(local.set $a {place})")
         # It is written already, and written to.
         for way in (Way(space, "load", bits // 8), Way(space, "store", bits // 8)):
             self.out.ways.add(way)
             self._lines += self._find(way, self.static.take(KEPT_BYTES))
-        before, letter = f"({kind}.load (local.get $p))", "i" if kind == "i32" else "l"
-        if operation in ("min", "max"):
-            compare = f"{kind}.{'lt' if operation == 'min' else 'gt'}_{'s' if signed else 'u'}"
-            old, new = f"(local.tee $t{letter} {before})", f"(local.tee $u{letter} {operand})"
-            after = f"(select {old} {new} ({compare} (local.get $t{letter}) (local.get $u{letter})))"
+        self._lines += [f"(local.set $u{letter} {first})", f"(local.set $t{letter} ({kind}.load (local.get $p)))"]
+        if name == "f32":
+            # In global memory subnormal numbers count as zeros.
+            parts = [f"(call $flushed {part})" if space == "global" else part for part in (old, operand)]
+            sum_of_both = canonical(f"(f32.add {parts[0]} {parts[1]})")
+            self._lines.append(
+                f"(local.set $uf {f'(call $flushed {sum_of_both})' if space == 'global' else sum_of_both})"
+            )
+            # The NaN of GPUs takes the local of what was there.
+            self._lines.append("(local.set $tf (f32.load (local.get $p)))")
+            after = operand
         else:
-            after = f"({kind}.{operation} {before} {operand})"
+            after = _updated(operation, name, old, operand, others)
         self._lines.append(f"({kind}.store (local.get $p) {after})")
+        if instruction.opcode == "atom" and isinstance(instruction.operands[0], Register):
+            self._write(instruction.operands[0], old, name)
 
     def _copy(self, instruction: Instruction) -> None:
         """Write a copy that goes on by itself: at once, as nobody looks at its place before it was waited for."""
@@ -332,19 +343,47 @@ def _groups_of(instructions: Sequence[Instruction], space_of: Callable[[str], st
     return {number: group for number, group in found.items() if len(group.members) > 1}
 
 
-_SCOPES = frozenset({"relaxed", "cta", "cluster", "gpu", "sys", "global", "shared", "shared::cta"})
+_ORDERS_AND_SCOPES = frozenset(
+    {"relaxed", "acquire", "release", "acq_rel", "cta", "cluster", "gpu", "sys", "global", "shared", "shared::cta"}
+)
+_WHOLE_NUMBERS = ("u32", "s32", "b32", "u64", "s64", "b64")
+_UPDATES = {
+    **dict.fromkeys(("min", "max", "and", "or", "xor", "exch", "cas"), _WHOLE_NUMBERS),
+    "add": (*_WHOLE_NUMBERS, "f32", "f64"),
+    **dict.fromkeys(("inc", "dec"), ("u32",)),
+}
 
 
 def update_of(instruction: Instruction) -> tuple[str, str, str] | None:
-    """(space, operation, type) of an atomic whose order among others like it changes nothing in memory."""
+    """(space, operation, type) of an atomic update that generated code does."""
     modifiers = instruction.modifiers
-    rest = [modifier for modifier in modifiers if modifier not in _SCOPES]
+    rest = [modifier for modifier in modifiers if modifier not in _ORDERS_AND_SCOPES]
     space = (
         "shared" if "shared" in modifiers or "shared::cta" in modifiers else "global" if "global" in modifiers else ""
     )
-    if len(rest) != 2 or not space or rest[0] not in ("add", "min", "max", "and", "or", "xor"):
+    if not space or len(rest) != 2 or rest[1] not in _UPDATES.get(rest[0], ()):
         return None
-    return (space, rest[0], rest[1]) if rest[1] in ("u32", "s32", "b32", "u64", "s64", "b64") else None
+    return space, rest[0], rest[1]
+
+
+def _updated(operation: str, name: str, old: str, operand: str, others: Sequence[str]) -> str:
+    """What an atomic update leaves; others: what a comparison with the operand puts there."""
+    kind, _, signed = TYPES[name]
+    if operation in ("min", "max"):
+        compare = f"{kind}.{'lt' if operation == 'min' else 'gt'}_{'s' if signed else 'u'}"
+        return f"(select {old} {operand} ({compare} {old} {operand}))"
+    if operation == "exch":
+        return operand
+    if operation == "cas":
+        return f"(select {others[0]} {old} ({kind}.eq {old} {operand}))"
+    if operation == "inc":
+        return f"(select (i32.const 0) (i32.add {old} (i32.const 1)) (i32.ge_u {old} {operand}))"
+    if operation == "dec":
+        wraps = f"(i32.or (i32.eqz {old}) (i32.gt_u {old} {operand}))"
+        return f"(select {operand} (i32.sub {old} (i32.const 1)) {wraps})"
+    if name == "f64":
+        return f"(call $add64 {old} {operand})"
+    return f"({kind}.{operation} {old} {operand})"
 
 
 def copied_bytes(instruction: Instruction) -> int | None:

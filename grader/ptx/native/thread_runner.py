@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from grader.ptx.frontend.nodes import Module
+from grader.ptx.isa.instructions import facts
 from grader.ptx.limits import Budget, DeviceTrap, LimitExceeded
 from grader.ptx.lowering.program import program_of
 from grader.ptx.machine import operands
@@ -242,7 +243,10 @@ class Threads:
             return False
         blocks = inlined(self._code).code.blocks
         instructions = (instruction for block in blocks for instruction in block.instructions)
-        return not any(i.opcode in ("atom", "red") and "global" in i.modifiers for i in instructions)
+        return not any(
+            facts(i.opcode).memory == "fence" or (i.opcode in ("atom", "red") and "global" in i.modifiers)
+            for i in instructions
+        )
 
 
 class _Runner:

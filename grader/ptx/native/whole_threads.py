@@ -34,6 +34,8 @@ from grader.ptx.native.threads import FILLS, Meetings, Node, Places, Region, nod
 
 ROUNDS = 1 << 28
 """A thread that goes round its loops so often between two barriers is left to the interpreter."""
+ROUNDS_OF_TRIES = 1 << 20
+"""The same where a loop tries an update, or for a lock, until it gets through."""
 _RARE = ("__assertfail", "vprintf")
 """Functions that hardly any thread of a kernel worth this calls: who comes to one gives the attempt up."""
 _MOST_INSTRUCTIONS = 6000
@@ -85,7 +87,8 @@ class Writer(Generator):
         self._meetings: dict[int, Node] = {}
         self._loose = loose_registers(code)
         self._vectors = vector_registers(code)
-        self._read = {r.index for b in code.blocks for i in b.instructions for r in sources(i)}
+        tries = any(loop.spins for loop in code.loop_at_header.values())
+        self._rounds = ROUNDS_OF_TRIES if tries else ROUNDS
 
     def write(self) -> None:
         """Write the module's text and its regions to `out`."""
@@ -122,10 +125,15 @@ class Writer(Generator):
             return not is_call_of(instruction, *_RARE)
         if instruction.opcode == "cp":
             return copied_bytes(instruction) is None
+        if facts(instruction.opcode).memory == "fence":
+            return False
         if instruction.opcode not in ("atom", "red"):
             return super()._is_refused(instruction)
-        looked_at = {register.index for register in destinations(instruction)} & self._read
-        return bool(looked_at) or update_of(instruction) is None
+        return update_of(instruction) is None
+
+    def _waits(self) -> bool:
+        # Its turn at a lock or an update comes to who goes alone; what threads do that have not begun never does.
+        return any(decision.polls for decision in self.code.graph.exit_decisions)
 
     @staticmethod
     def _globals() -> list[str]:
@@ -165,7 +173,7 @@ class Writer(Generator):
         text = self._within(block, below)
         if block in region.headers:
             count = "(local.tee $rounds (i32.add (local.get $rounds) (i32.const 1)))"
-            over = f"(if (i32.gt_u {count} (i32.const {ROUNDS})) (then unreachable))"
+            over = f"(if (i32.gt_u {count} (i32.const {self._rounds})) (then unreachable))"
             return [f"(loop $L{block}", over, *text, ")"]
         return text
 

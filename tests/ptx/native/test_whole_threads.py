@@ -186,6 +186,20 @@ KERNELS: dict[str, tuple[str, list[Any]]] = {
             short s = -(short)a; out[i + 3 * {N}] = (unsigned short)s; }}""".replace("u64_t", "unsigned long long"),
         [Bytes(32 * N), BITS],
     ),
+    "atomics that return something or add floats, and fences": (
+        f"""__global__ void k(unsigned* out, const unsigned* in) {{ {WHERE} __shared__ unsigned taken; __shared__
+                float sums[4];
+            int t = threadIdx.x; if (t < 4) sums[t] = 0; if (!t) taken = 0; __syncthreads(); unsigned place =
+                atomicAdd(&taken, 1u);
+            atomicAdd(&sums[t & 3], __uint_as_float(in[i] & 0x3FFFFFFF)); __threadfence(); __syncthreads();
+            out[i] = taken ^ __float_as_uint(sums[t & 3]); unsigned* rest = out + 3 * {N}; atomicAdd((float*)rest +
+                (i & 7),
+                (float)(in[i] & 255)); atomicAdd((double*)(rest + 8) + (i & 3), in[i] * 0.5);
+            out[{N} + i] = place ^ atomicInc(rest + 64 + i / 16, 5) ^ atomicDec(rest + 4096 + i / 8, 3) << 8;
+            out[2 * {N} + i] = atomicCAS(rest + 16384 + i / 2, 0, in[i]) ^ atomicMin((int*)out + 2 * {N} + i, -5)
+                ^ (unsigned)atomicExch((unsigned long long*)(rest + {N}) + i / 3, i * 3ull << 33); }}""",
+        [np.zeros(8 * N, np.uint32), BITS],
+    ),
     "atomics whose turn does not matter": (
         f"""__global__ void k(unsigned* out, const unsigned* in) {{ __shared__ unsigned h[64]; {WHERE}
             int t = threadIdx.x; if (t < 64) h[t] = 0; __syncthreads();
@@ -304,6 +318,24 @@ def test_memory_and_counts(name: str) -> None:
     assert same_written == written
     assert got.thread_instructions == expected.thread_instructions
     assert got.opcode_counts == expected.opcode_counts
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        """unsigned old = 0, seen; do { seen = old; if (seen >= in[i]) break;
+            old = atomicCAS(out + i % 5, seen, in[i]); } while (old != seen);""",
+        """for (bool done = threadIdx.x; !done;) if (atomicCAS(out + 5, 0, 1) == 0) { out[i % 5] += in[i];
+            __threadfence(); done = true; atomicExch(out + 5, 0); }""",
+    ],
+)
+def test_updates_that_are_tried_until_they_succeed(body: str) -> None:
+    source = f"__global__ void k(unsigned* out, const unsigned* in) {{ {WHERE} {body} }}"
+    arguments = [np.zeros(8, np.uint32), BITS]
+    _, _, memory, _ = run(source, arguments, False, (N // 256,), (256,))
+    done, _, same_memory, _ = run(source, arguments, True, (N // 256,), (256,))
+    assert done
+    assert same_memory == memory
 
 
 LAST = "blockIdx.x == gridDim.x - 1"
