@@ -246,6 +246,13 @@ NOT_EXACT = ("programs.unknown_pointer", "programs.copy_of_array")
 """Faults of copies that do not say which argument is wrong."""
 
 
+UNFETCHED = frozenset(
+    [f"checks.host_code.{name}" for name in ("never_fetched", "copied_early", "copied_other", "compared_other")]
+    + ["programs.overwritten"]
+)
+"""Ids of faults with which the kernel's results never come back: they cost all."""
+
+
 def judge_host_code(evidence: Evidence, settings: HostCodeSettings) -> Verdict:
     """Pass when nothing is wrong around the launches of the variant's kernel."""
     host = evidence.host
@@ -278,7 +285,9 @@ def judge_host_code(evidence: Evidence, settings: HostCodeSettings) -> Verdict:
         data |= SEEN
         message = with_own_words(evidence, message) if first.kind != "own_check" else message
     credit = max(0.0, 1 - SHARE_LOST * len(kinds))
-    is_exact = first.kind in ("copy", "crash") and first.message.id not in NOT_EXACT
+    if first.message.id in UNFETCHED:
+        credit = 0.0
+    is_exact = (first.kind in ("copy", "crash") and first.message.id not in NOT_EXACT) or first.is_of_events
     hint = None if is_exact else _fault_hint(first.kind)
     if first.message.id in PAST:
         hint = _fault_hint("set")

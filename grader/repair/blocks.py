@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from grader.repair import nodes
 from grader.repair.function import Change, Function, Variable, parameter_nodes
 from grader.repair.host_arguments import Host, statement_of
-from grader.repair.launches import Launch, shared_changes
+from grader.repair.launches import Launch, named_like, shared_changes
 from grader.submission.cpp.tree import LOOPS, declared_name
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def _named_crosswise(host: Host, launch: Launch) -> Iterator[Change]:
     """Arguments that are called as each other's parameters are."""
     item = host.parsed.functions.get(launch.callee)
     names = [declared_name(inner) for inner, _type in parameter_nodes(item)] if item is not None else []
-    texts = [launch.function.text(node).rpartition(".")[2].rpartition("->")[2] for node in launch.arguments]
+    texts = [named_like(launch.function.text(node), names) for node in launch.arguments]
     for one, other in combinations(range(min(len(names), len(texts))), 2):
         if names[one] != names[other] and (texts[one], texts[other]) == (names[other], names[one]):
             edits = launch.function.exchanged(launch.arguments[one], launch.arguments[other])

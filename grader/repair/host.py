@@ -77,6 +77,7 @@ NAMED: Mapping[str, tuple[str, ...]] = {
     "checks.host_code.copied_short": ("bytes", "size"),
     "programs.event_not_reached": ("event_wait",),
     "programs.event_not_recorded": ("recorded", "recorded_after"),
+    "programs.event_of_nothing": ("later",),
     "programs.event_order": ("events", "recorded", "recorded_after"),
     **dict.fromkeys(UNREAD, ("fetch",)),
     "programs.raised_carveout": ("opt_in_what",),

@@ -334,6 +334,13 @@ def _of_bytes(call: Call, node: Node, source: Node) -> Iterator[Change]:
                 edit = function.replaced(source, f"{_bracketed(text)} * sizeof({width})")
                 yield Change("host", function.line(source), (edit,), 1.4, "size", "bytes")
     types = _pointed_to(function)
+    for part in (n for n in descendants(source) if n.type == "sizeof_expression"):
+        # The size of another type than that of the elements.
+        kind = function.text(part).removeprefix("sizeof").strip(" ()")
+        is_type = kind.endswith("*") or kind in _NUMBERS
+        for width in [w for w in widths if w != kind] if is_type and widths else ():
+            text = f"sizeof({width})"
+            yield function.replacement("host", part, text, 0.7, "size", "size", line=function.line(part))
     for part in descendants(source):
         inner = _SIZE_OF.fullmatch(function.text(part)) if part.type == "sizeof_expression" else None
         if inner is not None and inner[1] in types:

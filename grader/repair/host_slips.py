@@ -33,6 +33,7 @@ def host_slip_changes(host: Host, unread: Collection[str] = ()) -> Iterator[Chan
             yield from _fetches(host, launch)
     for function in host_functions(host.parsed):
         yield from _events(function)
+        yield from _records_late(function)
         yield from _sizes_of_pointers(function)
         yield from _rests(function)
         yield from _twice(function)
@@ -73,6 +74,21 @@ def _events(function: Function) -> Iterator[Change]:
         if not any(event == last and place.end_byte <= at < statement.start_byte for event, at in recorded):
             edit = function.inserted(place.end_byte, f"\n{indent}" + text.format(f"cudaEventRecord({last})"))
             yield Change("host", function.line(place), (edit,), 0.1, "event", "recorded_after")
+
+
+def _records_late(function: Function) -> Iterator[Change]:
+    """The record of an event that stands before a launch, moved behind the statement that launches."""
+    for node in function.nodes:
+        statement = statement_of(function, node) if _records(function, node) else None
+        block = statement.parent if statement is not None else None
+        following = [n for n in listed(block) if is_statement(n)] if block is not None else []
+        for launch in following if statement is not None else ():
+            if statement is not None and launch.start_byte > statement.end_byte and "<<<" in function.text(launch):
+                text = f"\n{function.indent(launch)}{function.text(statement)}"
+                edits = (function.removed(statement), function.inserted(launch.end_byte, text))
+                to_line = launch.end_point.row + 1
+                yield Change("host", function.line(statement), edits, 0.3, "event", "later", to_line)
+                break
 
 
 def _records(function: Function, node: Node) -> bool:
@@ -212,9 +228,14 @@ def _at_offsets(host: Host, call: Call) -> Iterator[Change]:
 
 
 def _offsets(call: Call) -> Iterator[Change]:
-    """The same offset on both sides of a copy: `d_in` beside `in + first`."""
+    """The same offset on both sides of a copy: `d_in` beside `in + first`; or none on either."""
     for index, other in ((0, 1), (1, 0)) if call.name in _COPIES else ():
         parts = _POINTER.fullmatch(call.text(other))
+        if parts is not None and parts[2].lstrip("+ ").isdigit():
+            detail = "source" if other else "target"
+            yield call.function.replacement(
+                "host", call.arguments[other], parts[1], 0.5, "ends", detail, line=call.line
+            )
         if parts is not None and re.fullmatch(r"\w+", call.text(index)):
             edit = call.function.inserted(call.arguments[index].end_byte, f" {parts[2]}")
             yield Change("host", call.line, (edit,), 0.8, "ends", "source" if index else "target")

@@ -261,6 +261,16 @@ def launches_of(parsed: ParsedFile) -> list[Launch]:
     return launches
 
 
+_LEADING = re.compile(r"(?:d|h|dev|device|host|g|gpu)_?(?=[A-Za-z])", re.IGNORECASE)
+
+
+def named_like(text: str, names: Sequence[str]) -> str:
+    """Return what an argument is called, of these names if one fits: without its object and, if need be, its side."""
+    plain = text.rpartition(".")[2].rpartition("->")[2]
+    shortened = _LEADING.sub("", plain, count=1) if _LEADING.match(plain) else plain
+    return shortened if plain not in names and shortened in names else plain
+
+
 def crosswise(launches: Sequence[Launch], named_parameters: Sequence[Sequence[int | None]]) -> Iterator[Change]:
     """Arguments that are called as the kernels' parameters are, in each other's place, exchanged at all launches.
 

@@ -21,6 +21,7 @@ from grader.repair.launches import (
     grid_changes,
     launch_changes,
     launches_of,
+    named_like,
     shared_changes,
     sides_at,
 )
@@ -231,8 +232,7 @@ def _meant(launch: Launch, subject: Failing) -> list[int | None]:
     roles = {p.name: p for p in kernel.lab.parameters}
 
     def place(text: str) -> int | None:
-        # A member is called as it is, of whatever object it is one.
-        text = text.rpartition(".")[2].rpartition("->")[2]
+        text = named_like(text, names)
         if text in names:
             return names.index(text)
         called = [n for n, r in enumerate(kernel.interpretation.roles) if r in roles and roles[r].rank_of(text)]

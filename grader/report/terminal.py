@@ -249,6 +249,9 @@ def show_found_out(out: Console, before: Summary, guessed: Summary, after: Summa
     view = cast(Summary, visible_all(after))
     shown, known = ({(fault["message"], fault["hint"]) for fault in one["faults"]} for one in (before, guessed))
     fresh = [fault for fault in view["faults"] if (fault["message"], fault["hint"]) not in shown]
+    # What says no more than it did is no news.
+    told = {message for message, _hint in shown}
+    fresh = [fault for fault in fresh if fault["hint"] or fault["repair"] or fault["message"] not in told]
     hints = {fault["id"]: fault["hint"] for fault in before["faults"]}
     faults = [
         fault

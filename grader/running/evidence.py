@@ -264,6 +264,11 @@ class HostFault:
         """Whether it makes results wrong; those that nobody reads are what they are."""
         return self.kind in OF_DATA and self.message.id != "programs.never_read"
 
+    @property
+    def is_of_events(self) -> bool:
+        """Whether a time is taken with events that do not stand where it begins and ends."""
+        return self.message.id.startswith("programs.event_")
+
 
 @dataclass(frozen=True, slots=True)
 class Instead:
@@ -317,8 +322,9 @@ class HostCode:
     set_bytes: tuple[tuple[str, str, int, int], ...] = ()
 
     def counted(self, of: Literal["all", "data"]) -> tuple[HostFault, ...]:
-        """Return the faults that a check of all faults, or of those of the data, costs points for."""
-        return tuple(fault for fault in self.faults if of == "all" or fault.is_of_data)
+        """Return the faults that a check of all faults, or of those of the data, costs points for: events in the wrong
+        place count as such, for what is printed of them is wrong."""
+        return tuple(f for f in self.faults if of == "all" or f.is_of_data or f.is_of_events)
 
 
 NO_HOST_CODE = HostCode(is_there=False)

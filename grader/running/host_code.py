@@ -31,7 +31,14 @@ _KINDS: dict[FaultKind, frozenset[str]] = {
     "launch": frozenset({"host_pointer", "launch_refused"}),
     "lifetime": frozenset({"use_after_free", "double_free", "wrong_free"}),
     "time": frozenset(
-        {"clock_before_end", "event_not_recorded", "event_not_reached", "event_order", "time_of_failed_launch"}
+        {
+            "clock_before_end",
+            "event_not_recorded",
+            "event_not_reached",
+            "event_order",
+            "event_of_nothing",
+            "time_of_failed_launch",
+        }
     ),
 }
 """Kinds of findings of the runtime's, by the kind of fault that they are."""

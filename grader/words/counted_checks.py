@@ -397,6 +397,19 @@ SPEEDUP: Texts = {
     ),
 }
 
+
+def _fixed(axis: str, tile: int) -> str:
+    if tile == 1:
+        return _(
+            "Along {axis} the number of blocks is the same at every size, and a block takes one row, column or "
+            "element: launch as many as there are."
+        ).format(axis=axis)
+    return _(
+        "Along {axis} the number of blocks is the same at every size. Compute it from the size, as "
+        "(n + {tile} - 1) / {tile}; with more than one axis hand both over in a dim3."
+    ).format(axis=axis, tile=tile)
+
+
 GRIDS: Texts = {
     "left_out": N_(
         "Line {line} launches a grid of {grid} blocks at {sizes}: along {axis} it covers {covered} of "
@@ -429,10 +442,7 @@ GRIDS: Texts = {
         "The block stands in the place of the grid: write <<<grid, block>>>, and compute the number of blocks from the "
         "size, rounded up."
     ),
-    "hint_fixed": N_(
-        "Along {axis} the number of blocks is the same at every size. Compute it from the size, as "
-        "(n + {tile} - 1) / {tile}; with more than one axis hand both over in a dim3."
-    ),
+    "hint_fixed": _fixed,
 }
 
 AREAS: dict[str, Texts] = {

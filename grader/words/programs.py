@@ -222,6 +222,10 @@ PROGRAMS: Texts = {
     ),
     "event_not_recorded": N_("cudaEventElapsedTime of an event that was never recorded."),
     "event_not_reached": N_("cudaEventElapsedTime before the event has been reached: call cudaEventSynchronize first."),
+    "event_of_nothing": N_(
+        "The event that ends a time is recorded here right behind the one that begins it (line {line}): no launch and "
+        "no copy lies between them, so the time is that of nothing."
+    ),
     "event_order": N_(
         "cudaEventElapsedTime gives a time below zero: the event that it takes for the end was recorded before the one "
         "that it takes for the beginning."

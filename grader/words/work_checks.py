@@ -90,12 +90,13 @@ HOST_CODE: Texts = {
     ),
     "own_check": N_(
         "The program's own check says “{line}”, but at {sizes}, where it ran, the kernel is right, and no fault was "
-        "seen in its launch and its copies. What is left is the check itself."
+        "seen in its launch and its copies. What is left is which elements of the host's arrays are copied, and how "
+        "many, or the check itself."
     ),
     "own_check_by": N_(
         "The program's own check says “{line}”, but at {sizes}, where it ran, the kernel is right, and no fault was "
-        "seen in its launch and its copies. What is left is the check itself: it compares with what {name}() computes "
-        "(line {at})."
+        "seen in its launch and its copies. What is left is which elements of the host's arrays are copied, and how "
+        "many, or the check itself: it compares with what {name}() computes (line {at})."
     ),
     "hint_own_check": N_(
         "Work out one element by hand: which of the two has it, the kernel's array or the host's? If both do, the "

@@ -19,7 +19,7 @@ from grader.repair.host_calls import (
     waits,
 )
 from grader.repair.host_slips import host_slip_changes
-from grader.repair.launches import grid_changes, launch_changes, launches_of
+from grader.repair.launches import grid_changes, launch_changes, launches_of, named_like
 from grader.submission.cpp.parse import parse
 from grader.submission.source import SourceText
 
@@ -530,3 +530,18 @@ def test_the_limit_is_raised_as_far_as_the_launch_asks() -> None:
         (launch,) = launches_of(parse(SourceText(Path("p.cu"), f"int main() {{\n{wrong}}}\n", "utf-8")))
         made = [changed(f"int main() {{\n{wrong}}}\n", c) for c in limit_changes(launch) if c.detail == detail]
         assert made == [f"int main() {{\n{right}}}\n"]
+
+
+def test_an_event_that_ends_a_time_is_recorded_behind_the_launch() -> None:
+    late = "cudaEventRecord(stop);\n"
+    text = TIMED.replace(late, "").replace("k<<<", f"{late}k<<<")
+    host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    made = [changed(text, c) for c in host_slip_changes(host) if c.detail == "later" and c.line == 5]
+    assert made == [TIMED]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"), [("ddev", "dev"), ("dev", "dev"), ("table.mean", "mean"), ("d_mean", "mean"), ("host", "host")]
+)
+def test_an_argument_is_named_like_a_parameter(text: str, name: str) -> None:
+    assert named_like(text, ["mean", "dev"]) == name

@@ -50,12 +50,17 @@ class Stream:
 
 @dataclass
 class Event:
-    """A mark in a stream: `launches` counts those made before it was recorded.  handle: the device's own, if any."""
+    """A mark in a stream: `launches` counts those made before it was recorded, `asked` all calls that copy or set.
+
+    at_ns: the host's time then.  handle: the device's own, if any.
+    """
 
     recorded: bool = False
     clock: dict[int, int] = field(default_factory=dict)
     ready_ns: int = 0
     launches: int = 0
+    asked: int = 0
+    at_ns: int = 0
     place: Place = NOWHERE
     timing: bool = True
     handle: Any = None

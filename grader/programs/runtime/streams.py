@@ -5,12 +5,15 @@ from __future__ import annotations
 import struct
 
 from grader.message import msg
+from grader.programs.records import MAX_COPIES
 from grader.programs.runtime.memory import nothing
 from grader.programs.runtime.ordering import Event, Place, Stream, join
 from grader.programs.runtime.state import NOT_READY, CudaError, Handlers, State
 
 MAX_HANDLES = 10_000
 HIGHEST_PRIORITY = -5
+LEAST_TIMED_NS = 5000
+"""Of the host's time between two events that nothing else lies between: less than any work of its own takes."""
 ACCESS_POLICY, SYNCHRONIZATION, PRIORITY, DOMAIN_MAP, DOMAIN = 1, 3, 8, 9, 10
 ATTRIBUTES = {ACCESS_POLICY: 32, SYNCHRONIZATION: 4, PRIORITY: 4, DOMAIN_MAP: 2, DOMAIN: 4}
 """Of streams, by `cudaLaunchAttributeID`: bytes of their values."""
@@ -156,7 +159,7 @@ def event_record(state: State, place: Place, event: int, stream: int) -> None:
     mark.recorded, mark.clock = True, dict(queue.clock)
     mark.ready_ns = max(state.now_ns, queue.ready_ns) + 500
     queue.ready_ns = mark.ready_ns
-    mark.launches, mark.place = state.launch_count, place
+    mark.launches, mark.asked, mark.place, mark.at_ns = state.launch_count, len(state.copies), place, state.now_ns
     state.gpu.record(mark, queue)
 
 
@@ -190,6 +193,11 @@ def event_elapsed(state: State, place: Place, milliseconds: int, start: int, sto
     state.guest.pack("f", milliseconds, elapsed_ms)
     if elapsed_ms < 0:
         state.tell("event_order", "warning", msg("programs.event_order"), place)
+    is_empty = (first.launches, first.asked) == (last.launches, last.asked) and last.asked < MAX_COPIES
+    # A time of the host's own work may be taken by events, too.
+    if is_empty and 0 <= last.at_ns - first.at_ns < LEAST_TIMED_NS and state.launch_count > last.launches:
+        message = msg("programs.event_of_nothing", line=first.place.line)
+        state.tell("event_of_nothing", "warning", message, last.place)
     between = state.launches[first.launches : last.launches]
     if between and all(launch.status in ("failed", "faulted") for launch in between):
         names = ", ".join(dict.fromkeys(launch.display for launch in between))
