@@ -32,7 +32,7 @@ from grader.repair.faster_changes import (
 from grader.repair.faster_elements import element_changes, restrict_changes, sized_padding_changes, with_rows
 from grader.repair.function import Change, changed, functions_of
 from grader.repair.launches import launches_of
-from grader.repair.program import READING, Rerun, is_launched_alike, is_other, is_right, rebound
+from grader.repair.program import READING, Rerun, is_other, is_right, rebound
 from grader.repair.ranking import kernels_at
 from grader.repair.screen import Budget
 from grader.repair.verified import OF_GPU, OF_OTHERS, Proof, diff_lines, effect_msg
@@ -96,6 +96,12 @@ class _Right:
     evidence: Evidence
     checks: Sequence[Check]
     time: PredictedTime
+
+    def is_launched_alike(self, one: BoundKernel, other: BoundKernel) -> bool:
+        """Whether two launches are the same at the sizes that are graded and predicted, whatever their formulas."""
+        counters = self.evidence.counters
+        sizes = [self.time.size, *([counters.size] if counters is not None else [])]
+        return all(one.geometry(size) == other.geometry(size) for size in sizes)
 
     def gain_without(self, cause: str) -> float:
         """Return how many times as fast the kernel would be without one cost."""
@@ -416,13 +422,11 @@ class _Search:
         if read is None or of_text is None:
             return None
         if self.rerun is None or not self.original.submission.observed.launches:
-            return read if is_launched_alike(of_text.interpretation, read.interpretation) else None
+            return read if subject.is_launched_alike(of_text, read) else None
         if program.seen is None:
             program.seen = self.rerun({program.source.path: program.source})
         observed = rebound(subject.kernel, program.seen)
-        if observed is None or not is_launched_alike(observed.interpretation, read.interpretation):
-            return None
-        return observed
+        return observed if observed is not None and subject.is_launched_alike(observed, read) else None
 
     def _graded(
         self, subject: _Right, kernel: BoundKernel, program: _Program, left_out: Collection[str]

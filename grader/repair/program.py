@@ -30,7 +30,7 @@ from grader.running.own_program import said_of
 from grader.submission.changes import Original
 from grader.submission.cpp.tree import ParsedFile
 from grader.submission.kernels.records import ObservedRuns, SeenLaunch
-from grader.submission.records import Interpretation, Submission, VariantBinding
+from grader.submission.records import Submission, VariantBinding
 from grader.submission.source import SourceText
 
 READING = 70_000
@@ -275,12 +275,8 @@ def is_other(before: BoundKernel, after: BoundKernel) -> bool:
     sites = before.binding.requested, after.binding.requested
     same_name = same_name and len({site is not None and site.opts_in for site in sites}) == 1
     one, other = before.interpretation, after.interpretation
-    return not (same_code and same_name and one.roles == other.roles and is_launched_alike(one, other))
-
-
-def is_launched_alike(one: Interpretation, other: Interpretation) -> bool:
-    """Whether two launches are the same wherever they stand."""
-    return replace(one.launch, line=0) == replace(other.launch, line=0)
+    same_launch = replace(one.launch, line=0) == replace(other.launch, line=0)
+    return not (same_code and same_name and one.roles == other.roles and same_launch)
 
 
 class RunsLong(Exception):

@@ -12,7 +12,7 @@ a barrier before them: so a block is scheduled by its data flow, and blocks foll
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -23,7 +23,18 @@ import yaml
 from grader.devices import DEVICE_FILE, GPUS, gpus
 from grader.errors import UsageError
 from grader.message import msg
-from grader.ptx.frontend.nodes import Address, Immediate, Instruction, Negated, Operand, Register, Selected, Vector
+from grader.ptx.frontend.nodes import (
+    Address,
+    Function,
+    Immediate,
+    Instruction,
+    Negated,
+    Operand,
+    Register,
+    Selected,
+    Symbol,
+    Vector,
+)
 from grader.ptx.isa.instructions import facts
 
 
@@ -267,8 +278,8 @@ SPACES = ("global", "shared", "local")
 global."""
 
 
-def schedule(instructions: tuple[Instruction, ...]) -> Schedule:
-    """A basic block as the assembler leaves it."""
+def schedule(instructions: tuple[Instruction, ...], aligned: Collection[int] | None = None) -> Schedule:
+    """A basic block as the assembler leaves it; aligned: of `aligned_loads`, None where all are taken to be."""
     costs = [cost_of(instruction) for instruction in instructions]
     _fold(instructions, costs)
     setter: dict[int, int] = {}
@@ -314,7 +325,7 @@ def schedule(instructions: tuple[Instruction, ...]) -> Schedule:
         sum(step.cost.issued for step in steps),
         tuple(by_pipe.items()),
         sum(barriers.values()),
-        _joined(instructions),
+        _joined(instructions, aligned),
         _unrolled(instructions),
         tuple((line, tuple(pipes.items()), barriers[line]) for line, pipes in by_line.items()),
     )
@@ -350,7 +361,58 @@ def _unrolled(instructions: tuple[Instruction, ...]) -> int:
     return max(1, min(MOST_UNROLLED, MOST_TOGETHER // loads)) if counts and loads else 1
 
 
-def _joined(instructions: tuple[Instruction, ...]) -> frozenset[int]:
+def aligned_loads(function: Function) -> frozenset[int]:
+    """Ids of loads from shared memory whose base the assembler can tell to be a multiple of 16 bytes: from sums of
+    products with constants, not from a row's length that the kernel is given (on an H200 products of such rows took as
+    long as their loads of 4 bytes one by one)."""
+    body = [instruction for instruction in function.body if isinstance(instruction, Instruction)]
+    zeros: dict[int, int] = {}
+
+    def bits(operand: Operand) -> int:
+        if isinstance(operand, Register):
+            return zeros.get(operand.index, WORD_BITS)
+        if not isinstance(operand, (Immediate, Symbol)):
+            return 0
+        number = operand.value if isinstance(operand, Immediate) else operand.offset
+        known = (number & -number).bit_length() - 1 if number else WORD_BITS
+        return min(known, JOINED_BITS) if isinstance(operand, Symbol) else known
+
+    is_changed = True
+    while is_changed:
+        is_changed = False
+        for instruction in body:
+            known = _low_zeros(instruction, bits)
+            for register in _targets(instruction):
+                if known < zeros.get(register, WORD_BITS):
+                    zeros[register], is_changed = known, True
+    return frozenset(
+        id(instruction)
+        for instruction in body
+        for operand in instruction.operands
+        if instruction.opcode == "ld" and isinstance(operand, Address) and isinstance(operand.base, Register)
+        if zeros.get(operand.base.index, WORD_BITS) >= JOINED_BITS
+    )
+
+
+WORD_BITS, JOINED_BITS = 32, 4
+
+
+def _low_zeros(instruction: Instruction, bits: Callable[[Operand], int]) -> int:
+    """How many low bits of an instruction's result are certainly 0."""
+    opcode, given = instruction.opcode, instruction.operands[1:]
+    if opcode in ("mov", "cvt", "cvta") and len(given) == 1:
+        return bits(given[0])
+    if opcode == "shl" and isinstance(given[1], Immediate):
+        return bits(given[0]) + given[1].value
+    if opcode in ("mul", "mad") and "hi" not in instruction.modifiers:
+        product = bits(given[0]) + bits(given[1])
+        return min(product, bits(given[2])) if opcode == "mad" else product
+    if opcode in ("add", "sub", "or", "min", "max") and len(given) == 2:
+        return min(map(bits, given))
+    return max(map(bits, given)) if opcode == "and" else 0
+
+
+def _joined(instructions: tuple[Instruction, ...], aligned: Collection[int] | None = None) -> frozenset[int]:
     first: set[tuple[int, int]] = set()
     joined: set[int] = set()
     for instruction in instructions:
@@ -361,6 +423,8 @@ def _joined(instructions: tuple[Instruction, ...]) -> frozenset[int]:
             instruction.opcode == "ld" and "shared" in instruction.modifiers and instruction.modifiers[-1][1:] == "32"
         )
         if not scalar or address is None or not isinstance(address.base, Register):
+            continue
+        if aligned is not None and id(instruction) not in aligned:
             continue
         key = (address.base.index, address.offset // 16)
         if key in first:

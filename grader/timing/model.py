@@ -33,7 +33,7 @@ class Coefficients:
     overlap: float = 4.0
     alone: float = 0.9
     l2: float = 1.0
-    stores: float = 1.06
+    stores: float = 0.965
     memory: float = 1.2
     slowest: float = 0.4
     in_order: float = 1.2
@@ -46,7 +46,7 @@ FITTED = Coefficients(
     overlap=4.0,
     alone=0.844,
     l2=0.835,
-    stores=1.06,
+    stores=0.965,
     memory=1.2,
     slowest=0.4,
     in_order=1.2,

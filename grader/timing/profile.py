@@ -380,7 +380,11 @@ def _memory_bytes(
             across, down = shares
             if grid[1] * grid[2] == 1:
                 down = across
-            in_wave, in_all = (fetched * _blocks_worth(grid, blocks, across, down) for blocks in (wave, total))
+            # Blocks that lie side by side may share nothing and others all: an array has no more than it holds.
+            held = float(base.sizes[array])
+            in_wave, in_all = (
+                min(held, fetched * _blocks_worth(grid, blocks, across, down)) for blocks in (wave, total)
+            )
             pieces.append((op, in_wave, in_all))
             if op == "load":
                 loaded.add(array)

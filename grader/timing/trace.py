@@ -9,7 +9,7 @@ assembler leaves them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ from grader.ptx.memory import Buffer, Device
 from grader.ptx.observers import traffic
 from grader.ptx.observers.interface import Enough, Observer, Scene
 from grader.ptx.values import WARP_SIZE, Lanes, remember
-from grader.timing.instructions import Processor, Schedule, Step, schedule
+from grader.timing.instructions import Processor, Schedule, Step, aligned_loads, schedule
 
 Array = npt.NDArray[Any]
 
@@ -87,7 +87,8 @@ class Executed:
 class BlockTrace:
     """One block of the grid.
 
-    events: what its warps executed and asked for, in order.  complete: to the block's end.
+    events: what its warps executed and asked for, in order.  complete: to the block's end.  sizes: bytes of the arrays
+    that it asked for, by number.
     """
 
     number: int
@@ -95,16 +96,18 @@ class BlockTrace:
     events: list[Executed | Request] = field(default_factory=list)
     complete: bool = False
     steps: int = 0
+    sizes: dict[int, int] = field(default_factory=dict)
 
 
 class _Follower(Observer):
     """Records what the blocks of a launch do, each up to a number of issued instructions."""
 
-    def __init__(self, numbers: Sequence[int], most_steps: Sequence[int], schedules: dict[int, Any]) -> None:
+    def __init__(self, blocks: Sequence[tuple[int, int]], schedules: dict[int, Any], aligned: Collection[int]) -> None:
         self.traces: list[BlockTrace] = []
-        self._numbers = list(numbers)
-        self._most = list(most_steps)
+        self._numbers = [number for number, _most in blocks]
+        self._most = [most for _number, most in blocks]
         self._schedules = schedules
+        self._aligned = aligned
         self._arrays: dict[int, int] = {}
 
     def begin(self, scene: Scene) -> None:
@@ -119,7 +122,7 @@ class _Follower(Observer):
         scheduled = self._schedules.get(id(instructions))
         if scheduled is None:
             # The instructions are kept beside: their id is nobody else's then.
-            scheduled = self._schedules[id(instructions)] = (schedule(instructions), instructions)
+            scheduled = self._schedules[id(instructions)] = (schedule(instructions, self._aligned), instructions)
         trace.events.append(Executed(scheduled[0], _warps_of(lanes)))
 
     def access(self, event: Access) -> None:
@@ -134,7 +137,8 @@ class _Follower(Observer):
         else:
             base = resolved.array.storage if shared else resolved.array.base
             start = resolved.shift + base
-            period = traffic.WAVEFRONT_BYTES if shared else SECTOR_BYTES
+            # Moved by whole words accesses meet in other banks, and as often.
+            period = JOINED_BYTES if shared else SECTOR_BYTES
             shift = start - start % period
             memo = resolved.lanes.memo if resolved.vec is None else resolved.vec.memo
             key = ("pattern", event.op, event.width, shared, start % period, id(resolved.lanes))
@@ -145,6 +149,7 @@ class _Follower(Observer):
                 cached = remember(memo, key, (new_pattern, resolved.lanes))
             pattern = cached[0]
         array = self._arrays.setdefault(id(resolved.array), len(self._arrays))
+        self.traces[-1].sizes[array] = resolved.array.size
         space = "shared" if shared else "global"
         self.traces[-1].events.append(
             Request(event.instruction, event.op, space, pattern, shift // SECTOR_BYTES, array)
@@ -233,9 +238,11 @@ def follow(
         values.append(buffer)
     traces: list[BlockTrace] = []
     schedules: dict[int, Any] = {}
+    own = [function for name, function in module.functions.items() if name == entry or not function.is_entry]
+    aligned = frozenset().union(*map(aligned_loads, own))
     pending = list(blocks)
     while pending:
-        follower = _Follower([n for n, _most in pending], [most for _n, most in pending], schedules)
+        follower = _Follower(pending, schedules, aligned)
         what = Launch(
             entry,
             grid,

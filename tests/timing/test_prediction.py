@@ -10,8 +10,9 @@ import pytest
 
 from grader.devices import gpus
 from grader.errors import UsageError
+from grader.ptx.frontend.nodes import Instruction
 from grader.ptx.frontend.parser import parse
-from grader.timing.instructions import Processor, read_device, resident_blocks
+from grader.timing.instructions import Processor, aligned_loads, read_device, resident_blocks, schedule
 from grader.timing.model import FITTED, ONE_PROGRAM, TWO_PROGRAMS, UNITS, predict, ratio_spread, spread_of
 from grader.timing.prediction import profiled
 from grader.timing.profile import Profile, profile
@@ -47,13 +48,15 @@ ELEMENTS = 1 << 22
 H200 = read_device("h200")
 
 
-def copied(stride: int, threads: int = 256, text: str = COPY, device: Processor = H200) -> Profile:
+def copied(
+    stride: int, threads: int = 256, text: str = COPY, device: Processor = H200, size_bytes: int = 4 * ELEMENTS
+) -> Profile:
     grid = (ELEMENTS // threads, 1, 1)
     resident = resident_blocks(device, threads, 16, 0)
     together, neighbours = sampled_blocks(grid, resident, device)
     numbers = [*together, *(n for n in neighbours if n >= 0)]
     arguments = [
-        Argument(size_bytes=4 * ELEMENTS * stride),
+        Argument(size_bytes=size_bytes * stride),
         Argument(size_bytes=4 * ELEMENTS),
         Argument(number=np.int32(stride)),
     ]
@@ -180,6 +183,52 @@ def test_what_a_block_asks_for_again_comes_from_memory_where_the_wave_is_larger_
     assert twice.read_bytes > 1.2 * once.read_bytes
     few = replace(H200, l2_bytes=1 << 30)
     assert copied(128, text=with_more(*parts, *parts), device=few).read_bytes == once.read_bytes
+
+
+def test_blocks_that_share_nothing_with_their_neighbours_read_no_more_than_an_array_holds() -> None:
+    # Every fourth block reads the same.
+    text = COPY.replace("mul.lo.s32 %r5, %r4, %r0;", "and.b32 %r5, %r4, 1023;\n    mul.lo.s32 %r5, %r5, %r0;")
+    assert copied(1, text=text, size_bytes=4096).read_bytes == 4096
+
+
+@pytest.mark.parametrize(
+    ("made", "joined"),
+    [
+        ("shl.b32 %r2, %r1, 6", 3),
+        ("shl.b32 %r2, %r1, 3", 0),
+        ("mul.lo.s32 %r2, %r1, 48", 3),
+        ("mad.lo.s32 %r2, %r1, 48, %r0", 0),
+        # A row's length that the kernel is given may be any.
+        ("mul.lo.s32 %r2, %r1, %r0", 0),
+        ("and.b32 %r2, %r1, -16", 3),
+        ("mov.u32 %r2, tile", 3),
+        ("mov.u32 %r2, tile+8", 0),
+    ],
+)
+def test_loads_of_shared_memory_are_joined_where_the_assembler_knows_that_they_are_aligned(
+    made: str, joined: int
+) -> None:
+    loads = "".join(f"ld.shared.f32 %f{n}, [%r2+{4 * n}];\n" for n in range(4))
+    module = parse(
+        f""".version 8.0
+.target sm_75
+.address_size 64
+.visible .entry k(.param .u32 n)
+{{
+    .reg .b32 %r<4>;
+    .reg .f32 %f<4>;
+    .shared .align 4 .b8 tile[8192];
+    ld.param.u32 %r0, [n];
+    mov.u32 %r1, %tid.x;
+    {made};
+    {loads}
+    ret;
+}}
+"""
+    )
+    (kernel,) = module.functions.values()
+    instructions = tuple(node for node in kernel.body if isinstance(node, Instruction))
+    assert len(schedule(instructions, aligned_loads(kernel)).joined) == joined
 
 
 @pytest.mark.parametrize(("slower", "faster"), [((8, 256), (1, 256)), ((32, 256), (8, 256)), ((1, 32), (1, 256))])

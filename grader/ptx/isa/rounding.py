@@ -275,6 +275,9 @@ def fma_f64(a: Array, b: Array, c: Array, rounding: str = "rn") -> Array:
     result, the exact one lies between.  Other lanes (ties, extreme exponents, NaNs) are computed at length.
     """
     if rounding == "rn":
+        if not (a.any() and b.any()):
+            # A product that is exactly zero loses nothing: the sum alone is rounded.
+            return propagate_nan(a * b + c, a, c, b)
         product, product_error = two_product(a, b)
         total, total_error = two_sum(product, c)
         loss = product_error + total_error

@@ -106,3 +106,13 @@ def test_float64_beyond_the_error_free_range() -> None:
     rows += [(0xBE70000000000000, 2, 0), (0x36A0000000000000, 0x8010000000000001, 0), (2, 2, 1 << 63)]
     for mode in MODES:
         _check(_case("f64", mode), rows)
+
+
+@pytest.mark.parametrize("name", ["f32", "f64"])
+def test_products_that_are_exactly_zero(name: str) -> None:
+    minus = 1 << FORMATS[name].width - 1
+    values = [sign | encode(Fraction(x), name) for x in (0, Fraction(2) ** 2000, 1) for sign in (0, minus)]
+    rows = [(zero, b, c) for zero in (0, minus) for b in (1, *values) for c in (1, *values)]
+    for mode in MODES:
+        _check(_case(name, mode), rows)
+        _check(_case(name, mode), [(b, zero, c) for zero, b, c in rows])
