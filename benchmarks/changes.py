@@ -133,13 +133,13 @@ class Noted:
         """Keep the launches of changed kernels that were predicted."""
         for subject in search.subjects:
             before, size = f"change/{self.named}/{subject.name}/as it is", subject.time.size
-            for number, (name, kernel, program) in enumerate(wanted):
+            for name, kernel, program in wanted:
                 time = program.times.get(name)
                 if name != subject.name or time is None:
                     continue
                 if before not in self.launches:
                     self.launch(subject.kernel, size, before, search.prediction)
-                after = self.launch(kernel, size, f"change/{self.named}/{name}/{number}", search.prediction)
+                after = self.launch(kernel, size, f"change/{self.named}/{name}/{len(self.pairs)}", search.prediction)
                 gain = ratio_of(subject.time, time, search.prediction.processor)
                 text, old = program.source.text.splitlines(), subject.parsed.source.text.splitlines()
                 kind = next((new.strip() for new, was in zip(text, old, strict=False) if new != was), "")

@@ -263,10 +263,14 @@ def test_rows_that_the_launch_sizes_get_longer_there_too(tmp_path: Path) -> None
     assert texts(tmp_path, TILE.replace("tile[threadIdx.x * width + threadIdx.y]", "tile[r]"), "sized") == []
 
 
-def test_pointers_are_restricted_unless_a_launch_hands_one_over_twice(tmp_path: Path) -> None:
-    restricted = TILE.replace("float *in, float *out", "float *__restrict__ in, float *__restrict__ out")
-    assert texts(tmp_path, TILE, "restrict") == [restricted]
-    assert texts(tmp_path, TILE.replace("(a, b, 128", "(a, a, 128"), "restrict") == []
+def test_pointers_are_restricted_where_a_loop_stores_and_loads_unless_a_launch_hands_one_over_twice(
+    tmp_path: Path,
+) -> None:
+    assert texts(tmp_path, TILE, "restrict") == []
+    sums = TILE.replace("    out[r * rows + threadIdx.x] =", "    for (; c < cols; c += T)\n        out[c] = in[c] +")
+    restricted = sums.replace("float *in, float *out", "float *__restrict__ in, float *__restrict__ out")
+    assert texts(tmp_path, sums, "restrict") == [restricted]
+    assert texts(tmp_path, sums.replace("(a, b, 128", "(a, a, 128"), "restrict") == []
     assert texts(tmp_path, restricted, "restrict") == []
 
 

@@ -112,7 +112,7 @@ def test_float64_beyond_the_error_free_range() -> None:
 def test_products_that_are_exactly_zero(name: str) -> None:
     minus = 1 << FORMATS[name].width - 1
     values = [sign | encode(Fraction(x), name) for x in (0, Fraction(2) ** 2000, 1) for sign in (0, minus)]
-    rows = [(zero, b, c) for zero in (0, minus) for b in (1, *values) for c in (1, *values)]
+    rows: list[tuple[int, ...]] = [(zero, b, c) for zero in (0, minus) for b in (1, *values) for c in (1, *values)]
     for mode in MODES:
         _check(_case(name, mode), rows)
         _check(_case(name, mode), [(b, zero, c) for zero, b, c in rows])
