@@ -157,11 +157,12 @@ def innermost_loops(parsed: ParsedFile, item: Item, template_values: Mapping[str
 
 
 def _given(parsed: ParsedFile, function: Item, caller: Item, look_up: Lookup) -> dict[str, Expression]:
-    """What a function gives the template's parameters of another that it calls: `tiled<8>(…)`."""
+    """What a function gives the template's parameters of another that it calls, `tiled<8>(…)`, else their defaults."""
     call = re.search(rf"\b{re.escape(function.name)}\s*<([^<>;{{}}]{{0,200}})>\s*\(", parsed.text(caller.node))
     texts = [part.strip() for part in call[1].split(",")] if call is not None else []
+    texts += function.template_defaults[len(texts) :]
     values = (
-        (name, parsed.constants.integer(text, look_up))
+        (name, parsed.constants.integer(text, look_up) if text else None)
         for name, text in zip(function.template_parameters, texts, strict=False)
     )
     return {name: Number(value) for name, value in values if value is not None}

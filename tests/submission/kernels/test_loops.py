@@ -114,3 +114,11 @@ def test_what_a_function_is_given_by_another_that_the_kernel_calls() -> None:
     inner = f"{head}#pragma unroll U\n{PLAIN} return s; }}"
     outer = "template <int V> __device__ void tiled(const float *a, const float *b, float *c, int n)"
     assert factor("tiled<8>(a, b, c, n);", before=f"{inner}\n{outer} {{ c[0] = dot<V>(a, b, n); }}") == 8
+
+
+def test_a_template_argument_that_no_call_gives_is_its_default() -> None:
+    helper = (
+        "template <int U = 4> __device__ void dot(const float *a, const float *b, float *c, int n) { float s = 0;\n"
+        f"#pragma unroll U\n{PLAIN}\nc[0] = s; }}"
+    )
+    assert factor("dot(a, b, c, n);", before=helper) == 4
