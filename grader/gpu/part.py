@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +21,7 @@ from grader.files import read_kept, write_atomically
 from grader.gpu import bench
 from grader.gpu.messages import HELPERS_MODULE, NoDevice, Prepared
 from grader.gpu.process import GpuProcess
-from grader.gpu.runs import GpuRunner, compute_cases, pools, results
+from grader.gpu.runs import GpuRunner, compute_case, compute_cases, pools, results
 from grader.gpu.session import GpuBackend, GpuFault, GpuSession, TimedKernel, compile_helpers
 from grader.lab.expected import Array, Oracle
 from grader.lab.records import Lab, Sizes
@@ -28,12 +29,12 @@ from grader.launching.backend import BufferArgument, LaunchOutcome, LaunchReques
 from grader.launching.kernel import BoundKernel
 from grader.launching.programs import ProgramStore
 from grader.launching.trial import Run, Trials
-from grader.measured import HostMemory, Ratio, Witness
+from grader.measured import HostMemory, Ratio, Timing, Witness
 from grader.message import Message, msg
 from grader.result import Environment
 from grader.running.evidence import Evidence
 from grader.submission.records import Submission
-from grader.timing import Measurement, lock
+from grader.timing import CpuTime, Measurement, lock
 from grader.timing.sampling import BUDGET_US, WARM_UP_MS, series_plan
 from grader.timing.summary import Store, folder, key_of, reference, size_key, student, timings
 
@@ -43,17 +44,27 @@ if TYPE_CHECKING:
 
 
 class Gpu:
-    """A GPU process and a `compiler` for the lab's own kernels, both started at once; closed as a context manager."""
+    """A GPU process and a `compiler` for the lab's own kernels, both started at once; closed as a context manager.
+
+    in_use: held by the thread that asks the device, of several.
+    """
 
     def __init__(self) -> None:
         from grader.compiler.several import KeptCompiler
 
         self._process = GpuProcess()
         self.compiler: KeptCompiler = KeptCompiler()
+        self.in_use = threading.Lock()
         self._session: GpuSession | None = None
         self._oracle: Oracle | None = None
         self.measurement: Measurement | None = None
         self._has_run = False
+        self._cpu: Future[list[CpuTime]] | None = None
+        # One thread for what waits for the device and the compiler, one for what computes.
+        self._waiting, self._computing = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
+        self._opened = self._waiting.submit(self._process.ready)
+        self._helpers = self._waiting.submit(self._compiled_helpers)
+        self._cases: list[Future[None]] = []
 
     def __enter__(self) -> Self:
         return self
@@ -64,19 +75,48 @@ class Gpu:
         if self._session is not None:
             self._session.close()
         self._process.close()
+        # Whoever waits for the device is told by now that it is gone; a compiler that is closed under work starts anew.
+        for threads in (self._waiting, self._computing):
+            threads.shutdown(cancel_futures=True)
         self.compiler.close()
+
+    def begin(self, lab: Lab) -> None:
+        """Make ready what is needed of a lab, whatever is graded, while the caller does other things.
+
+        Raises FileError: the lab's oracle cannot be run.
+        """
+        self._oracle = Oracle(lab)
+        self._waiting.submit(self._compile_references, lab)
+        types = {p.name: p.dtype for p in lab.parameters if p.is_array}
+        cases = lab.cases["gpu"]
+        for sizes in (*cases.correct, cases.observe, *cases.ragged):
+            self._cases.append(self._computing.submit(compute_case, self._oracle, sizes, types))
+
+    def _compiled_helpers(self) -> bytes:
+        """Return the machine code of the grader's own kernels; none where there is no device."""
+        ready = self._opened.result()
+        return b"" if isinstance(ready, NoDevice) else compile_helpers(self.compiler, ready.architecture)
+
+    def _compile_references(self, lab: Lab) -> None:
+        """Have the lab's own kernels compiled, as they are timed; they are kept."""
+        ready = self._opened.result()
+        if lab.timing is not None and not isinstance(ready, NoDevice):
+            programs = ProgramStore(self.compiler, ready.architecture)
+            bench.compile_references(programs, lab.variants, lab.timing.sizes)
 
     def prepare(self, lab: Lab, submission: Submission, evidence_of: Mapping[str, Evidence]) -> None:
         """Compute what `measure` compares with; the device need not be open yet.
 
         Raises FileError: the lab's oracle cannot say what has to come out.
         """
-        self._oracle = Oracle(lab)
+        wait(self._cases)
+        # The oracle has kept what it has computed.
+        self._oracle = self._oracle or Oracle(lab)
         compute_cases(lab, self._oracle, _kernels(lab, submission, evidence_of), evidence_of)
 
     def refusal(self) -> str:
         """Why there is no device after all, "" when there is one; waits until it is open."""
-        ready = self._process.ready()
+        ready = self._opened.result()
         return ready.reason if isinstance(ready, NoDevice) else ""
 
     def environment(self, plain: Environment) -> Environment:
@@ -101,10 +141,10 @@ class Gpu:
         Raises InternalError: there is no device, or the grader's kernels do not compile for it.
         """
         if self._session is None:
-            ready = self._process.ready()
+            ready = self._opened.result()
             if isinstance(ready, NoDevice):
                 raise InternalError(ready.reason)
-            self._session = GpuSession(self._process, compile_helpers(self.compiler, ready.architecture), {})
+            self._session = GpuSession(self._process, self._helpers.result(), {})
         return self._session
 
     def measure(
@@ -116,7 +156,7 @@ class Gpu:
         remeasure: bool,
         profilers: Sequence[str] = (),
     ) -> dict[str, Evidence]:
-        """The evidence of all variants with results and times from the GPU added."""
+        """The evidence of all variants with results and times from the GPU added; `with_cpu_times` has the CPU's."""
         try:
             return self._graded(lab, submission, evidence_of, compiler, remeasure, profilers)
         except lock.Busy:
@@ -168,11 +208,28 @@ class Gpu:
         store = Store(folder())
         key = self._key(lab, submission, graded)
         measurement = None if remeasure else store.get(key)
+        if measurement is None or not measurement.cpu:
+            # This process waits for the GPU's most of the time.
+            sizes = [candidate.sizes for candidate in candidates]
+            self._cpu = self._computing.submit(bench.cpu_times_of, lab, oracle, sizes, store)
         if measurement is None:
-            measurement = self._measure(lab, submission, graded, candidates, oracle, store)
+            measurement = self._measure(lab, submission, graded, candidates, oracle)
             store.put(key, measurement)
         self.measurement = measurement
         return {name: _timed(lab, evidence, measurement) for name, evidence in graded.items()}
+
+    def with_cpu_times(
+        self, lab: Lab, submission: Submission, graded: Mapping[str, Evidence]
+    ) -> Mapping[str, Evidence]:
+        """`graded`, as `measure` has left it, with what the same work takes on the CPU; no mark depends on that."""
+        if self._cpu is None or self.measurement is None:
+            return graded
+        # It was kept before: a grading that is ended by now has told its marks.
+        self.measurement = replace_fields(self.measurement, cpu=self._cpu.result())
+        Store(folder()).put(self._key(lab, submission, graded), self.measurement)
+        return {
+            name: replace(evidence, timing=_timings(lab, name, self.measurement)) for name, evidence in graded.items()
+        }
 
     def _measure(
         self,
@@ -181,7 +238,6 @@ class Gpu:
         graded: Mapping[str, Evidence],
         candidates: list[bench.KernelAtSize],
         oracle: Oracle,
-        store: Store,
     ) -> Measurement:
         session = self.session()
         sizes = [c.sizes for c in candidates]
@@ -203,13 +259,9 @@ class Gpu:
             host_memory=_host_candidates(lab, candidates, values),
         )
         session.reopen()
-        # This process waits for the GPU's most of the time.
-        with ThreadPoolExecutor(1) as thread:
-            cpu = thread.submit(bench.cpu_times_of, lab, oracle, sizes, store)
-            with lock.exclusive(session.device.uuid):
-                session.forget()
-                measurement = bench.measure_speed(session, order)
-        return replace_fields(measurement, cpu=cpu.result())
+        with lock.exclusive(session.device.uuid):
+            session.forget()
+            return bench.measure_speed(session, order)
 
     def gains(
         self, kernels: Sequence[BoundKernel], sizes: Sizes, oracle: Oracle, compiler: CompilerProcess
@@ -225,7 +277,7 @@ class Gpu:
             return msgspec.json.decode(read_kept(kept), type=list[Ratio | None])
         programs = ProgramStore(compiler, session.device.architecture)
         try:
-            with lock.exclusive(session.device.uuid):
+            with self.in_use, lock.exclusive(session.device.uuid):
                 session.forget()
                 gains = self._timed_in_turns(lab, kernels, sizes, oracle, programs)
         except (GpuFault, lock.Busy):
@@ -346,8 +398,6 @@ def _host_candidates(
 def _timed(lab: Lab, evidence: Evidence, measurement: Measurement) -> Evidence:
     """Return times of one variant; a wrong timed launch becomes a run, so that the checks see it."""
     name = evidence.variant.name
-    work = {size_key(row.size): bench.work_at(lab, row.size) for row in measurement.sizes}
-    records = timings(measurement, name, bench.baseline_of(lab, name)[0], lab.variants[0].name, work)
     runs = [*evidence.runs]
     for row in measurement.sizes:
         for wrong in row.wrong:
@@ -364,7 +414,18 @@ def _timed(lab: Lab, evidence: Evidence, measurement: Measurement) -> Evidence:
         HostMemory(size=dict(measurement.host_memory_size), **msgspec.structs.asdict(row))
         for row in measurement.host_memory.get(name, [])
     ]
-    return replace(evidence, timing=tuple(records), runs=tuple(runs), unmeasured=unmeasured, host_memory=tuple(host))
+    return replace(
+        evidence,
+        timing=_timings(lab, name, measurement),
+        runs=tuple(runs),
+        unmeasured=unmeasured,
+        host_memory=tuple(host),
+    )
+
+
+def _timings(lab: Lab, variant: str, measurement: Measurement) -> tuple[Timing, ...]:
+    work = {size_key(row.size): bench.work_at(lab, row.size) for row in measurement.sizes}
+    return tuple(timings(measurement, variant, bench.baseline_of(lab, variant)[0], lab.variants[0].name, work))
 
 
 def work_sizes(measurement: Measurement) -> list[Sizes]:

@@ -191,8 +191,13 @@ def compute_cases(
         if kernel is None:
             continue
         for _kind, sizes in _planned(lab, evidence, kernel):
-            if oracle.projected(sizes, kernel.dtypes) is None:
-                oracle.case(sizes, kernel.dtypes)
+            compute_case(oracle, sizes, kernel.dtypes)
+
+
+def compute_case(oracle: Oracle, sizes: Sizes, dtypes: Mapping[str, str]) -> None:
+    """The same at some sizes, for kernels on arrays of these types."""
+    if oracle.projected(sizes, dtypes) is None:
+        oracle.case(sizes, dtypes)
 
 
 def _runnable(kernels: Mapping[str, BoundKernel], evidence: Evidence) -> BoundKernel | None:

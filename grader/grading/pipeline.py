@@ -6,31 +6,34 @@ grader is at fault (`grader.errors`).
 
 from __future__ import annotations
 
-import platform
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 from msgspec import structs
 
-from grader import __version__
 from grader.course.rules import secret as course_secret
 from grader.errors import UsageError
 from grader.grading.options import BACKENDS, DEFAULTS, GradeOptions, Warm
-from grader.grading.recording import host_remarks, observation_remarks, remark_msg, variant_record
+from grader.grading.recording import (
+    environment_record,
+    host_remarks,
+    observation_remarks,
+    remark_msg,
+    source_record,
+    variant_record,
+)
 from grader.lab.records import Lab
 from grader.launching.backend import ARCHITECTURE
 from grader.measured import PredictedTime
 from grader.message import Message, msg
-from grader.result import Check, Environment, Result, Source, Student, TitlePage, score_of, status_of
+from grader.result import Check, Environment, Result, Student, TitlePage, score_of, status_of
 from grader.running.evidence import Evidence, Other
 from grader.submission.records import Missing, Submission, VariantBinding
-from grader.submission.source import SourceText
 from grader.words import told
 
 if TYPE_CHECKING:
@@ -45,6 +48,8 @@ if TYPE_CHECKING:
     from grader.running.cases import Draw
     from grader.running.function_runs import Called
     from grader.timing.instructions import Processor
+    from grader.timing.model import Prediction as ModelTime
+    from grader.timing.prediction import FollowedLaunch
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +98,7 @@ def grade(
 
     # The processes warm up while this one imports the parser and reads the submission.
     with ExitStack() as stack:
-        gpu = _start_gpu(stack, backend) if not lab.makes_launches else None
+        gpu = _start_gpu(stack, backend, lab) if not lab.makes_launches else None
         compiler = warm.compiler if warm is not None else stack.enter_context(CompilerProcess())
         from grader.grading.reading import Reading
         from grader.lab.expected import Oracle
@@ -112,7 +117,7 @@ def grade(
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             emulated = _called(grading, folder, stack, functions)
         submission, by_variant = emulated.submission, emulated.evidence
-        environment = _environment(lab, compiler.nvrtc_version(), command)
+        environment = environment_record(lab, compiler.nvrtc_version(), command)
         environment = structs.replace(environment, drawn_seed=emulated.draw.seed, drawn_by=emulated.draw.by)
         # Run and time on the GPU, where there is one.
         if gpu is not None:
@@ -134,6 +139,9 @@ def grade(
         result = _result(lab, submission, by_variant, environment)
         if listeners.judged is not None:
             listeners.judged(result)
+        if gpu is not None:
+            by_variant = gpu.with_cpu_times(lab, submission, by_variant)
+            result = _result(lab, submission, by_variant, environment)
         if options.repairs:
             from grader.grading.advice import beside_own
 
@@ -175,7 +183,7 @@ def _beyond_marks(
     """Add what no mark depends on to the result of kernels: a warp's steps, predicted times, sweeps, changes."""
     from grader.compiler.several import Compilers, at_once
     from grader.grading.counted_sweeps import targets_of
-    from grader.grading.predictions import begin_followers, in_result, several_predicted, swept
+    from grader.grading.predictions import begin_followers, in_result, predict_launches, several_predicted, swept
     from grader.grading.sweeps import original_of, sweep
     from grader.launching.trial import with_warp_steps
     from grader.processes.pool import Beside
@@ -185,13 +193,37 @@ def _beyond_marks(
     result = with_warp_steps(result, emulated.trials, _graded_kernels(lab, submission, emulated.evidence))
     # Another way through the stages, for every changed program.
     original = original_of(lab, reading.submitted, submission)
-    with Compilers(compiler, at_once(grading.processes)) as compilers, closing(Beside()) as beside:
+    with (
+        Compilers(compiler, at_once(grading.processes)) as compilers,
+        closing(Beside()) as beside,
+        closing(Beside()) as changing,
+    ):
         # Predicted while sweeps run.
         predicting = None
         if processor is not None:
             beside.start(partial(begin_followers, grading.processes))
         if processor is not None and not predicted:
             predicting = beside.start(partial(_predict, lab, emulated, processor, compiler, grading.processes))
+        marked, changed = result, None
+
+        def predictions_by_variant() -> Mapping[str, PredictedTime | Message]:
+            return predicting.result() if predicting is not None else predicted
+
+        def with_all_changes(predict: Callable[[Sequence[FollowedLaunch]], Sequence[ModelTime | None]]) -> Result:
+            from grader.grading.advice import Changing, prediction_of, with_answers, with_changes
+
+            times = predictions_by_variant()
+            of = Changing(original, emulated.trials, emulated.drawn_trials, emulated.evidence, reading.changed)
+            device = marked.environment.device if gpu is not None else None
+            prediction = prediction_of(times, processor, emulated.trials, compiler, gpu, device, predict)
+            return with_answers(with_changes(in_result(marked, times), of, prediction), lab, options)
+
+        finds_changes = options.repairs and lab.repairs != "off"
+        if finds_changes and lab.sweeps and gpu is not None and grading.processes > 1:
+            # This thread waits for the device most of the time; changes are timed once that is free.
+            changing.start(partial(begin_followers, grading.processes))
+            here = partial(predict_launches, processes=grading.processes)
+            changed = changing.start(partial(with_all_changes, here))
         if lab.sweeps:
             run = partial(sweep, lab, original, by_variant, grading.oracle, compilers, gpu, options.remeasure)
             if processor is not None:
@@ -200,19 +232,14 @@ def _beyond_marks(
             else:
                 sweeps = run()
             result = structs.replace(result, sweeps=sweeps)
-        predicted = predicting.result() if predicting is not None else predicted
         if processor is not None:
-            result = in_result(result, predicted)
+            result = in_result(result, predictions_by_variant())
         if lab.sweeps:
             grading.tell_swept(result)
-        if options.repairs and lab.repairs != "off":
-            from grader.grading.advice import Changing, prediction_of, with_answers, with_changes
-
-            predict = several_predicted(beside, grading.processes)
-            changing = Changing(original, emulated.trials, emulated.drawn_trials, emulated.evidence, reading.changed)
-            device = result.environment.device if gpu is not None else None
-            prediction = prediction_of(predicted, processor, emulated.trials, compiler, gpu, device, predict)
-            result = with_answers(with_changes(result, changing, prediction), lab, options)
+        if finds_changes:
+            elsewhere = several_predicted(beside, grading.processes)
+            after = changed.result() if changed is not None else with_all_changes(elsewhere)
+            result = structs.replace(after, sweeps=result.sweeps)
     return result
 
 
@@ -308,7 +335,7 @@ def _called(grading: _Grading, folder: Path, stack: ExitStack, gpu: FunctionGpu 
     submission = read_function(reading.submitted, staged(reading.submitted, reading.sources, lab, folder), lab)
     drawn, trials, drawn_trials = _trials(grading, submission, ProgramStore(grading.compiler, ARCHITECTURE))
     by_variant, called = run_function(lab, submission, trials.oracle, drawn_trials, stack, gpu)
-    sources = [_source(source) for source in submission.sources]
+    sources = [source_record(source) for source in submission.sources]
     for evidence in by_variant.values():
         if checked is not None:
             file = "" if isinstance(evidence.binding, Missing) else evidence.bound.kernel.file
@@ -346,7 +373,7 @@ def _result(lab: Lab, submission: Submission, by_variant: Mapping[str, Evidence]
         environment=environment,
         variants={name: variant_record(evidence) for name, evidence in by_variant.items()},
         checks=checks,
-        sources=[_source(source) for source in submission.sources],
+        sources=[source_record(source) for source in submission.sources],
         remarks_said=[
             *observation_remarks(submission.observed),
             *(remark_msg(kind, line) for kind, line in submission.remarks),
@@ -356,7 +383,7 @@ def _result(lab: Lab, submission: Submission, by_variant: Mapping[str, Evidence]
     return told(result)
 
 
-def _start_gpu(stack: ExitStack, backend: str) -> Gpu | None:
+def _start_gpu(stack: ExitStack, backend: str, lab: Lab) -> Gpu | None:
     """The GPU, on its way to being open; None where none is asked for or none can be there.
 
     Raises UsageError: one was asked for by name.
@@ -365,7 +392,9 @@ def _start_gpu(stack: ExitStack, backend: str) -> Gpu | None:
         return None
     from grader.gpu.part import Gpu
 
-    return stack.enter_context(Gpu())
+    gpu = stack.enter_context(Gpu())
+    gpu.begin(lab)
+    return gpu
 
 
 def _function_gpu(backend: str, remeasure: bool) -> FunctionGpu | None:
@@ -411,37 +440,13 @@ def _run(
 
     kernels = bound_kernels(trials.lab, submission)
     graded = dict(by_variant)
-    sources = [_source(source) for source in submission.sources]
+    sources = [source_record(source) for source in submission.sources]
     for name, kernel in kernels.items():
         if not by_variant[name].compilation.failure:
             graded[name] = run_kernel(trials, drawn_trials, by_variant[name], kernel)
         if checked is not None:
             checked([told(check, sources, kernel.binding.kernel.file) for check in judge(graded[name])])
     return graded
-
-
-def _environment(lab: Lab, nvrtc: str, command: str) -> Environment:
-    return Environment(
-        backend="emulator",
-        grader=__version__,
-        seed=lab.seed,
-        nvrtc=nvrtc,
-        architecture=ARCHITECTURE,
-        python=platform.python_version(),
-        numpy=np.__version__,
-        command=command,
-    )
-
-
-def _source(source: SourceText) -> Source:
-    return Source(
-        file=source.file,
-        text=source.text if source.written is None else source.written,
-        encoding=source.encoding,
-        sha256=source.sha256,
-        notebook=source.notebook,
-        cells=list(source.cells),
-    )
 
 
 def with_best(

@@ -196,13 +196,14 @@ def swept(
             for store in stores:
                 store.order(point.kernel.program(point.place.sizes))
 
-        plans = {
-            name: [point for line in planned(lab, sweep, targets, "gpu", order).values() for point in line]
-            for name, sweep in sweeps.items()
-        }
-        predicting = beside.start(
-            partial(_predicted_points, lab, sweeps, plans, processor, stores, processes),
-        )
+        def predict() -> dict[str, list[SweepPoint]]:
+            plans = {
+                name: [point for line in planned(lab, sweep, targets, "gpu", order).values() for point in line]
+                for name, sweep in sweeps.items()
+            }
+            return _predicted_points(lab, sweeps, plans, processor, stores, processes)
+
+        predicting = beside.start(predict)
         records = run()
         points = predicting.result()
     return [

@@ -147,15 +147,26 @@ def planned(
 
     order: hands to the compiler what a point runs, or returns the point that says why it cannot be run there.
     """
-    plans: dict[tuple[str, Owner], list[PreparedPoint | SweepPoint]] = {}
-    for target in targets:
-        for place in places(sweep, backend) if target.variant in sweep.variants else ():
-            point = prepare(lab, sweep, target, place)
-            if isinstance(point, PreparedPoint):
-                point = _compiled_together(point, targets)
-                point = order(point) or point
-            plans.setdefault((target.variant, target.of), []).append(point)
-    return plans
+    return {(t.variant, t.of): planned_of(lab, sweep, t, targets, backend, order) for t in targets}
+
+
+def planned_of(
+    lab: Lab,
+    sweep: Sweep,
+    target: Target,
+    targets: Sequence[Target],
+    backend: str,
+    order: Callable[[PreparedPoint], SweepPoint | None],
+) -> list[PreparedPoint | SweepPoint]:
+    """The points of one target, as `planned` has them."""
+    points: list[PreparedPoint | SweepPoint] = []
+    for place in places(sweep, backend) if target.variant in sweep.variants else ():
+        point = prepare(lab, sweep, target, place)
+        if isinstance(point, PreparedPoint):
+            point = _compiled_together(point, targets)
+            point = order(point) or point
+        points.append(point)
+    return points
 
 
 def _compiled_together(point: PreparedPoint, targets: Sequence[Target]) -> PreparedPoint:

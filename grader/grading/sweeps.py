@@ -5,9 +5,10 @@ Timed sweeps are kept on disk, and found again by their key.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -35,7 +36,7 @@ from grader.gpu.messages import Prepared
 from grader.gpu.process import nbytes_of
 from grader.gpu.session import FAULTS, GpuFault, TimedKernel
 from grader.grading import counted_sweeps
-from grader.grading.sweep_plan import Owner, Place, PreparedPoint, Target, infeasible, places, planned
+from grader.grading.sweep_plan import Owner, Place, PreparedPoint, Target, infeasible, places, planned_of
 from grader.lab.expected import Array, Oracle
 from grader.lab.records import Lab, ReferenceKernel, Sweep
 from grader.launching.backend import ARCHITECTURE, BufferArgument, LaunchOutcome, LaunchRequest
@@ -70,8 +71,12 @@ MEMORY_SHARE = 0.9
 """Of the device's memory, what is taken at most: the rest is the context's, the driver's and other programs'."""
 
 GIB = 1 << 30
+SWITCH_S = 0.0003
+"""After which a thread lets another one go on, in place of Python's 5 ms."""
 OUT_OF_MEMORY = "CUDA_ERROR_OUT_OF_MEMORY"
 
+Plan = Sequence[PreparedPoint | SweepPoint]
+"""Points of one kernel in a sweep."""
 Add = Callable[[str, bytes], None]
 """Makes machine code known to the bench under a name."""
 
@@ -92,26 +97,34 @@ class LoadedPoint:
 
 
 class GpuSweeps:
-    """Runs sweeps on a GPU, each point when its program is compiled: the others are meanwhile.
+    """Runs sweeps on a GPU, each point when its program is compiled: the others are read and compiled meanwhile.
 
     bench: what times kernels.  add: makes code known to it.
     programs: compiled for the device, the student's and the lab's.
     pools: values to fill inputs with, by "name:dtype".
+    reader: a thread that reads changed programs while others run; None: all are read before the device is used.
     """
 
     def __init__(
-        self, lab: Lab, bench: Bench, add: Add, programs: Mapping[Owner, ProgramStore], pools: Mapping[str, Array]
+        self,
+        lab: Lab,
+        bench: Bench,
+        add: Add,
+        programs: Mapping[Owner, ProgramStore],
+        pools: Mapping[str, Array],
+        reader: Executor | None = None,
     ) -> None:
         self._lab = lab
         self._bench = bench
         self._add = add
         self._programs = programs
         self._pools = pools
+        self._reader = reader
         self._added: set[str] = set()
         self._references: dict[str, Target] = {}
         self._targets: Sequence[Target] = ()
         self._best: list[tuple[ReferenceKernel, Future[dict[str, CompiledReference]]]] = []
-        self._plans: dict[str, dict[tuple[str, Owner], list[PreparedPoint | SweepPoint]]] = {}
+        self._plans: dict[tuple[str, str, Owner], Plan | Future[Plan]] = {}
 
     def plan(self, targets: Sequence[Target]) -> None:
         """Say what is to be run: its programs are on their way through the compilers then.  The device is not used."""
@@ -119,7 +132,11 @@ class GpuSweeps:
         self._targets = targets
         self._order_best()
         for sweep in self._lab.sweeps:
-            self._plans[sweep.id] = planned(self._lab, sweep, targets, "gpu", partial(self._order, sweep))
+            order = partial(self._order, sweep)
+            for target in targets:
+                read = partial(planned_of, self._lab, sweep, target, targets, "gpu", order)
+                place = sweep.id, target.variant, target.of
+                self._plans[place] = self._reader.submit(read) if self._reader is not None else read()
 
     def _order_best(self) -> None:
         """Hand the lab's fastest kernels to the compiler: they compute what is expected, once they are there."""
@@ -155,7 +172,8 @@ class GpuSweeps:
         points: list[SweepPoint] = []
         for target in self._targets:
             loaded: list[LoadedPoint] = []
-            for point in self._plans[sweep.id].get((target.variant, target.of), ()):
+            plan = self._plans[sweep.id, target.variant, target.of]
+            for point in plan.result() if isinstance(plan, Future) else plan:
                 outcome = self._load(point) if isinstance(point, PreparedPoint) else point
                 if isinstance(outcome, LoadedPoint):
                     loaded.append(outcome)
@@ -408,15 +426,31 @@ def measure_time(
     gpu.compiler.widen(compilers.at_once)
     by_owner: dict[Owner, Compilers | KeptCompiler] = {"submission": compilers, "reference": gpu.compiler}
     threads = {owner: ThreadPoolExecutor(compilers.at_once) for owner in by_owner}
+    # Of several gradings side by side none keeps the others from the device while it reads.
+    reader = ThreadPoolExecutor(1) if compilers.at_once > 1 else None
     try:
         programs = {o: ProgramStore(c, device.architecture, threads[o]) for o, c in by_owner.items()}
-        sweeps = GpuSweeps(lab, session, session.add, programs, pools(lab, oracle, [*types, own_types]))
+        sweeps = GpuSweeps(lab, session, session.add, programs, pools(lab, oracle, [*types, own_types]), reader)
         sweeps.plan(targets)
-        with lock.exclusive(device.uuid):
+        with gpu.in_use, lock.exclusive(device.uuid), _prompt():
             session.forget()
             records = sweeps.run(left_out)
     finally:
-        for thread in threads.values():
+        for thread in (*([reader] if reader is not None else []), *threads.values()):
             thread.shutdown(cancel_futures=True)
     keep(file, records)
     return records
+
+
+@contextmanager
+def _prompt() -> Iterator[None]:
+    """While the block runs, a thread that has something to do gets to it at once.
+
+    The one that asks the device does every few milliseconds, while others compute all the time.
+    """
+    before_s = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_S)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before_s)

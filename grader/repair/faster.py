@@ -190,10 +190,10 @@ def faster(
     subjects.sort(key=lambda one: -max(one.gain_without(cause) for cause in CHECKS))
     search = _Search(original, trials, drawn_trials, subjects, prediction, Budget(MAX_WORK), rerun)
     tried = {one.name: list(search.candidates(one)) for one in subjects}
-    search.predict(
-        [(one.name, candidate.kernel, candidate.program) for one in subjects for candidate in tried[one.name]]
-    )
-    best = {one.name: search.best_of(one, tried[one.name]) for one in subjects}
+    search.predict([(one.name, c.kernel, c.program) for one in subjects for c in tried[one.name]])
+    # The device may be in use until all of them are proven.
+    proven = {one.name: search.proven(one, tried[one.name]) for one in subjects}
+    best = {one.name: search.fastest(one, proven[one.name]) for one in subjects}
     return {name: change for name, change in best.items() if change is not None}
 
 
@@ -244,11 +244,8 @@ class _Search:
     programs: dict[str, _Program] = field(default_factory=dict)
     """Changed ones, by the text that is changed."""
 
-    def best_of(self, subject: _Right, candidates: Sequence[_Candidate]) -> FasterChange | None:
-        """Return the change that is shown for one kernel; None where none makes it faster, or each spoils something.
-
-        candidates: with predicted times.
-        """
+    def proven(self, subject: _Right, candidates: Sequence[_Candidate]) -> list[tuple[FasterChange, BoundKernel]]:
+        """Return the most promising of `candidates` that spoil nothing: one, or as many as are to be timed."""
         times_us = {
             number: time.predicted_us
             for number, one in enumerate(candidates)
@@ -270,16 +267,16 @@ class _Search:
                 proven.append(verified)
                 if self.prediction.stopwatch is None:
                     break
-        return self._fastest(subject, proven)
+        return proven
 
-    def _fastest(self, subject: _Right, proven: Sequence[tuple[FasterChange, BoundKernel]]) -> FasterChange | None:
+    def fastest(self, subject: _Right, proven: Sequence[tuple[FasterChange, BoundKernel]]) -> FasterChange | None:
+        """Return the change that is shown for one kernel; None where none makes it faster."""
         changes = [change for change, _kernel in proven]
-        if self.prediction.stopwatch is not None and changes:
-            kernels = [subject.kernel, *(kernel for _change, kernel in proven)]
-            return fastest(
-                changes, self.prediction.stopwatch.gains(kernels, subject.time.size), self.prediction.stopwatch.gpu
-            )
-        return next(iter(changes), None)
+        stopwatch = self.prediction.stopwatch
+        if stopwatch is None or not changes:
+            return next(iter(changes), None)
+        kernels = [subject.kernel, *(kernel for _change, kernel in proven)]
+        return fastest(changes, stopwatch.gains(kernels, subject.time.size), stopwatch.gpu)
 
     def candidates(self, subject: _Right) -> Iterator[_Candidate]:
         """Yield changed kernels that are right, so many as are predicted."""

@@ -7,6 +7,7 @@ code launches, the size of a shared array) follows it.
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, prod
@@ -111,6 +112,7 @@ class Original:
     seen_anew: Reread | None = None
     _parsed: dict[Path, ParsedFile] = field(default_factory=dict)
     _made: dict[tuple[tuple[Path, str], ...], Submission] = field(default_factory=dict)
+    _making: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     def changed(self, binding: VariantBinding, change: ProgramChange) -> Changed:
         """The program with `change` made for the kernel of `binding`."""
@@ -162,9 +164,10 @@ class Original:
         if not texts:
             return self.submission
         key = tuple((path, source.text) for path, source in texts.items())
-        if key not in self._made:
-            self._made[key] = self.rebind(texts)
-        return self._made[key]
+        with self._making:
+            if key not in self._made:
+                self._made[key] = self.rebind(texts)
+            return self._made[key]
 
     def _constants(self, words: set[str], kernel: Kernel) -> dict[str, int]:
         """Return the constants among `words` that can be changed, with their values."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -106,7 +107,9 @@ class Compiler:
         return CompileResult(ok=True, cubin=text.encode(), entries={e: f"_{e}" for e in expressions})
 
 
-def run(bench: PaperBench, sweep: Sweep | None = None, compiler: Compiler | None = None) -> list[SweepPoint]:
+def run(
+    bench: PaperBench, sweep: Sweep | None = None, compiler: Compiler | None = None, reader: Executor | None = None
+) -> list[SweepPoint]:
     lab: Lab = replace(labs.find("transpose"), sweeps=(sweep or sweep_of(),))
     targets: list[Target] = [reference_target(lab, v) for v in lab.variants if v.name in lab.sweeps[0].variants]
     known: dict[str, bytes] = {}
@@ -115,7 +118,7 @@ def run(bench: PaperBench, sweep: Sweep | None = None, compiler: Compiler | None
     owners: dict[Owner, str] = {"submission": "sm_1", "reference": "sm_2"}
     asked = compiler or Compiler()
     programs = {owner: ProgramStore(asked, architecture) for owner, architecture in owners.items()}
-    sweeps = GpuSweeps(lab, bench, known.__setitem__, programs, pools)
+    sweeps = GpuSweeps(lab, bench, known.__setitem__, programs, pools, reader)
     sweeps.plan(targets)
     record = told(sweeps.run({"padded": verbatim("nobody asked")})[0])
     assert record.backend == "gpu" and record.left_out == {}
@@ -131,6 +134,12 @@ def test_times_with_intervals_and_rates_that_fall_as_times_grow() -> None:
     assert rate.value == pytest.approx(moved / 256 / 1000)
     assert rate.low == pytest.approx(moved / (256 * 1.1) / 1000)
     assert rate.high == pytest.approx(moved / (256 * 0.9) / 1000)
+
+
+def test_programs_that_are_read_while_others_run_give_the_same_points() -> None:
+    with ThreadPoolExecutor(1) as reader:
+        points = run(PaperBench(), reader=reader)
+    assert points == run(PaperBench()) and "ok" in {p.status for p in points}
 
 
 def sized(*sides: int) -> Sweep:
