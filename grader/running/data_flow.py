@@ -248,13 +248,14 @@ def _is_written(parameter: KernelParameter) -> bool:
 
 def _lost_results(run: SeenRun, kernels: Mapping[str, Kernel], graded: Collection[str]) -> Iterator[_Kind]:
     """Yield results that are never read because the copy comes too early, or copies another array, or is not there
-    while those of another variant are fetched."""
+    while those of two other variants are fetched."""
     results: dict[int, _Result] = {}
     outs: list[_Out] = []
     lost: list[tuple[_Result, int]] = []
     began: dict[int, int] = {}
     read: set[Key] = set()
     written: set[int] = set()
+    fetched: set[Key] = set()
     for at, (copy, number) in enumerate(_events(run)):
         if copy is None:
             parameters = _parameters(run, number, kernels)
@@ -281,6 +282,7 @@ def _lost_results(run: SeenRun, kernels: Mapping[str, Kernel], graded: Collectio
             outs.append(_Out(copy, at, result is not None))
             if result is not None:
                 read.add(result.key)
+                fetched |= {result.key} if result.launch.kernel in graded else set()
         elif copy.is_whole and copy.serial in results:
             lost.append((results.pop(copy.serial), at))
     lost += [(result, 1 << 60) for result in results.values()]
@@ -305,7 +307,8 @@ def _lost_results(run: SeenRun, kernels: Mapping[str, Kernel], graded: Collectio
             copy = early[-1].copy
             yield _Kind(copy.file, copy.line, "copied_early", data, [result.key], [result.array])
         else:
-            over = _stored_over(run, result, end, graded)
+            # Who fetches those of one variant may only show how the others are launched.
+            over = _stored_over(run, result, end, graded) if len(fetched) > 1 else None
             if over is None:
                 continue
             data = {"array": result.array, "other": _shown((over.kernel, over.template_arguments)), "at": over.line}

@@ -138,12 +138,15 @@ def one_array(*kernels: str) -> tuple[SeenRun, dict[str, Kernel]]:
 @pytest.mark.parametrize(
     ("kernels", "graded", "lines"),
     [
-        ("k j .", {"k", "j"}, [1]),
+        ("k j . i .", {"k", "j", "i"}, [1]),
+        ("j . k i .", {"k", "j", "i"}, [3]),
         # It may set what the other one leaves as it is.
-        ("k j .", {"j"}, []),
+        ("k j . i .", {"j", "i"}, []),
         # To warm up, or a time.
-        ("k j . k .", {"k", "j"}, []),
-        ("k k .", {"k", "j"}, []),
+        ("k j . i . k .", {"k", "j", "i"}, []),
+        ("k k . j .", {"k", "j"}, []),
+        # Of one variant alone: the others are shown.
+        ("k j .", {"k", "j"}, []),
         # Nothing is fetched: only launches are shown.
         ("k j", {"k", "j"}, []),
     ],
