@@ -72,21 +72,11 @@ inline double erfinv(double x) { return x < -0.5 || x > 0.5 ? erfcinv(1 - x) : [
     for (int i = 0; i < 4; i++) { const double e = (erf(y) - x) * 0.88622692545275801365 * exp(y * y); y -= e / (1 + y * e); }
     return y; }(x); }
 inline double normcdfinv(double x) { return -1.41421356237309504880 * erfcinv(2 * x); }
-inline double rhypot(double x, double y) { return 1 / hypot(x, y); }
-inline double norm3d(double x, double y, double z) { return sqrt(x * x + y * y + z * z); }
-inline double rnorm3d(double x, double y, double z) { return 1 / norm3d(x, y, z); }
-inline double norm4d(double x, double y, double z, double w) { return sqrt(x * x + y * y + z * z + w * w); }
-inline double rnorm4d(double x, double y, double z, double w) { return 1 / norm4d(x, y, z, w); }
 #define GRADER_IN_FLOAT_(name) inline float name##f(float x) { return (float)name((double)x); }
 GRADER_IN_FLOAT_(rcbrt) GRADER_IN_FLOAT_(sinpi) GRADER_IN_FLOAT_(cospi) GRADER_IN_FLOAT_(normcdf) GRADER_IN_FLOAT_(normcdfinv)
 GRADER_IN_FLOAT_(erfcx) GRADER_IN_FLOAT_(erfcinv) GRADER_IN_FLOAT_(erfinv)
 #undef GRADER_IN_FLOAT_
 inline void sincospif(float x, float *s, float *c) { *s = sinpif(x); *c = cospif(x); }
-inline float rhypotf(float x, float y) { return (float)rhypot(x, y); }
-inline float norm3df(float x, float y, float z) { return (float)norm3d(x, y, z); }
-inline float rnorm3df(float x, float y, float z) { return (float)rnorm3d(x, y, z); }
-inline float norm4df(float x, float y, float z, float w) { return (float)norm4d(x, y, z, w); }
-inline float fdividef(float a, float b) { return a / b; }
 inline float __fdividef(float a, float b) { return a / b; }
 inline int __float2int_rn(float x) { return (int)rintf(x); }
 inline float __int_as_float(int x) { float f; __builtin_memcpy(&f, &x, 4); return f; }
