@@ -236,7 +236,7 @@ def _of_luck(evidence: Evidence) -> Verdict | None:
     if not unordered:
         return None
     first = hazards.worst(unordered)
-    message = msg("checks.correct.luck", what=hazard_msg(first))
+    message = msg("checks.correct.luck", what=hazard_msg(evidence.as_written(first)))
     data = {"lines": sorted({h.line for h in unordered}), "other_line": first.other_line, "count": first.count}
     return failed(message, hazards.race_hint(first), first.line, data=data, file=evidence.file_of(first.file))
 
@@ -400,7 +400,7 @@ def judge_ragged_sizes(evidence: Evidence, settings: Settings) -> Verdict:
     unguarded = next((run for run in runs if _outside(run, everywhere)), None)
     if unguarded is not None:
         hazard = _outside(unguarded, everywhere)[0]
-        message = seen_at(unguarded, hazard_msg(hazard))
+        message = seen_at(unguarded, hazard_msg(evidence.as_written(hazard)))
         data: dict[str, object] = {"sizes": dict(unguarded.sizes), "count": hazard.count}
         return replace(
             failed(message, _outside_hint(hazard), hazard.line, data=data),
@@ -410,7 +410,7 @@ def judge_ragged_sizes(evidence: Evidence, settings: Settings) -> Verdict:
     unordered = next((run for run in runs if _unordered(run, evidence)), None)
     if unordered is not None:
         hazard = hazards.worst(_unordered(unordered, evidence))
-        message = seen_at(unordered, hazard_msg(hazard))
+        message = seen_at(unordered, hazard_msg(evidence.as_written(hazard)))
         data = {"sizes": dict(unordered.sizes), "count": hazard.count}
         return replace(
             failed(message, hazards.race_hint(hazard), hazard.line, data=data), file=evidence.file_of(hazard.file)

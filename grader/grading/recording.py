@@ -162,7 +162,7 @@ def _hazards(evidence: Evidence) -> list[Hazard]:
     for run in [*evidence.runs_of("correct", "observe"), *evidence.runs_of("ragged")]:
         for hazard in run.outcome.hazards:
             file = evidence.file_of(hazard.file)
-            by_place.setdefault((file, hazard.kind, hazard.line, hazard.detail), evidence.in_elements(hazard))
+            by_place.setdefault((file, hazard.kind, hazard.line, hazard.detail), evidence.as_written(hazard))
     return [_hazard(by_place[key], key[0]) for key in sorted(by_place, key=lambda k: (k[0], k[2], k[1], k[3]))]
 
 

@@ -451,15 +451,18 @@ class Evidence:
             for hazard in run.outcome.hazards:
                 if hazard.kind in kinds:
                     by_place.setdefault((not hazard.line, hazard.file, hazard.line, hazard.kind), hazard)
-        return [self.in_elements(by_place[key]) for key in sorted(by_place)]
+        return [self.as_written(by_place[key]) for key in sorted(by_place)]
 
-    def in_elements(self, hazard: Hazard) -> Hazard:
-        """Return a read of an array that nobody wrote in elements as the array has them: an access may be wider, as by
-        the compiler's `float4`."""
+    def as_written(self, hazard: Hazard) -> Hazard:
+        """Return a hazard as the kernel's text has it: an array by the parameter's own name, and a read of one that
+        nobody wrote in its elements, since an access may be wider, as by the compiler's `float4`."""
         width = self._element_bytes(hazard) or hazard.width_bytes if hazard.kind == "uninitialized" else 0
-        if not width:
+        if width:
+            hazard = replace(hazard, offset_bytes=hazard.offset_bytes // width * width, width_bytes=width)
+        if hazard.space != "global" or self.interpretation is None:
             return hazard
-        return replace(hazard, offset_bytes=hazard.offset_bytes // width * width, width_bytes=width)
+        names = dict(zip(self.interpretation.roles, (p.name for p in self.bound.kernel.parameters), strict=True))
+        return replace(hazard, array=names.get(hazard.array) or hazard.array)
 
     def _element_bytes(self, hazard: Hazard) -> int:
         """Return the width of an element of the array that a hazard is in; 0 where it isn't known, or is the
