@@ -276,8 +276,8 @@ def grid_left_out(evidence: Evidence, runs: Sequence[Run]) -> Verdict | None:
 def _mentions(evidence: Evidence, axis: str) -> bool:
     """Whether a kernel's text speaks of an axis: one that numbers its threads along x alone covers nothing along y."""
     kernel = evidence.bound.kernel
-    lines = evidence.source.get(kernel.file, "").split("\n")[kernel.line - 1 : kernel.end_line]
-    return axis == "x" or re.search(rf"\.\s*{axis}\b", "\n".join(lines)) is not None
+    text = "\n".join(evidence.source.get(kernel.file, "").split("\n")[kernel.line - 1 : kernel.end_line])
+    return axis == "x" or not text or re.search(rf"\.\s*{axis}\b", text) is not None
 
 
 def _is_refuted(run: Run, covered: Sequence[int], extents: Sequence[int]) -> bool:
