@@ -58,7 +58,7 @@ MAX_WORK = 4_000_000
 PREDICTING = 500_000
 """Work of a prediction, machine code included."""
 MAX_PREDICTED = 4
-MAX_PROOFS = 2
+MAX_PROOFS = 3
 MAX_TIMED = 3
 """Changes of a kernel that are predicted, graded in full until one passes, and on a GPU graded to be timed."""
 LEAST_MEASURED_GAIN = 1.05
