@@ -19,14 +19,7 @@ from msgspec import structs
 from grader.course.rules import secret as course_secret
 from grader.errors import UsageError
 from grader.grading.options import BACKENDS, DEFAULTS, GradeOptions, Warm
-from grader.grading.recording import (
-    environment_record,
-    host_remarks,
-    observation_remarks,
-    remark_msg,
-    source_record,
-    variant_record,
-)
+from grader.grading.recording import host_remarks, observation_remarks, remark_msg, variant_record
 from grader.lab.records import Lab
 from grader.launching.backend import ARCHITECTURE
 from grader.measured import PredictedTime
@@ -100,7 +93,7 @@ def grade(
     with ExitStack() as stack:
         gpu = _start_gpu(stack, backend, lab) if not lab.makes_launches else None
         compiler = warm.compiler if warm is not None else stack.enter_context(CompilerProcess())
-        from grader.grading.reading import Reading
+        from grader.grading.reading import Reading, environment_record
         from grader.lab.expected import Oracle
 
         functions = _function_gpu(backend, remeasure) if lab.makes_launches else None
@@ -329,6 +322,7 @@ def _called(grading: _Grading, folder: Path, stack: ExitStack, gpu: FunctionGpu 
     """
     from grader.checks import judge
     from grader.grading.functions import read_function, run_function, staged
+    from grader.grading.reading import source_record
     from grader.launching.programs import ProgramStore
 
     lab, reading, checked = grading.lab, grading.reading, grading.listeners.checked
@@ -358,6 +352,7 @@ def _trials(grading: _Grading, submission: Submission, programs: ProgramStore) -
 
 def _result(lab: Lab, submission: Submission, by_variant: Mapping[str, Evidence], environment: Environment) -> Result:
     from grader.checks import judge
+    from grader.grading.reading import source_record
 
     checks = [check for evidence in by_variant.values() for check in judge(evidence)]
     result = Result(
@@ -435,6 +430,7 @@ def _run(
 ) -> dict[str, Evidence]:
     """Return the evidence after every kernel that compiles has run on the emulator, at the drawn case too."""
     from grader.checks import judge
+    from grader.grading.reading import source_record
     from grader.launching.kernel import bound_kernels
     from grader.running.runs import run_kernel
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import re
 import struct
 from collections.abc import Callable, Mapping, Sequence
@@ -9,10 +10,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+import numpy as np
+
+from grader import __version__
 from grader.compiler.diagnostics import Diagnostic, closing_line
 from grader.lab.records import Lab
+from grader.launching.backend import ARCHITECTURE
 from grader.message import msg
 from grader.programs.sources import pasted_lines
+from grader.result import Environment, Source
 from grader.running.evidence import Compilation, Evidence, OtherInput
 from grader.running.host_code import host_code
 from grader.submission.kernels.records import Kernel, ObservedRuns
@@ -279,3 +285,29 @@ def _compilation(submission: Submission, binding: VariantBinding, result: Compil
         (name, file, line) for file, name, line in submission.missing_headers if file in (unit, binding.kernel.file)
     ]
     return Compilation(failure, errors, tuple(missing))
+
+
+def environment_record(lab: Lab, nvrtc: str, command: str) -> Environment:
+    """What a result was made with, on the emulator.  nvrtc: its version; command: what repeats the grading."""
+    return Environment(
+        backend="emulator",
+        grader=__version__,
+        seed=lab.seed,
+        nvrtc=nvrtc,
+        architecture=ARCHITECTURE,
+        python=platform.python_version(),
+        numpy=np.__version__,
+        command=command,
+    )
+
+
+def source_record(source: SourceText) -> Source:
+    """A file of the submission, as its result keeps it."""
+    return Source(
+        file=source.file,
+        text=source.text if source.written is None else source.written,
+        encoding=source.encoding,
+        sha256=source.sha256,
+        notebook=source.notebook,
+        cells=list(source.cells),
+    )

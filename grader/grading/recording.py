@@ -1,30 +1,25 @@
-"""What was found out about a variant and host code, and what it was found out with, as the records of the result."""
+"""What was found out about a variant and host code, as the records of the result."""
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import msgspec
-import numpy as np
 
-from grader import __version__
 from grader.checks.correct import own_check_msg
 from grader.checks.outcomes import fault_msg, verdict_of_runs
 from grader.diagnosis.text import difference_msg, hazard_msg, projections_msg
 from grader.lab.checks import HostCodeSettings, RacesSettings
-from grader.lab.records import Lab
-from grader.launching.backend import ARCHITECTURE, reason_msg
+from grader.launching.backend import reason_msg
 from grader.launching.trial import Run
 from grader.message import Message, msg, sizes_msg, verbatim
 from grader.ptx.records import Hazard as RawHazard
-from grader.result import Case, Environment, Hazard, Launch, Source, Variant
+from grader.result import Case, Hazard, Launch, Variant
 from grader.running.evidence import Evidence
 from grader.submission.cpp.scopes import branch_around, uneven_loop_around
 from grader.submission.kernels.records import ObservedRuns, SeenRun
 from grader.submission.records import Interpretation, Missing, Origin, VariantBinding
-from grader.submission.source import SourceText
 
 
 def variant_record(evidence: Evidence) -> Variant:
@@ -277,29 +272,3 @@ def host_remarks(by_variant: Mapping[str, Evidence]) -> list[Message]:
 def _host_remark(file: str, lines: Sequence[int], fault: Message) -> Message:
     several = {"lines": ", ".join(map(str, lines))} if len(lines) > 1 else {}
     return msg("remarks.host_code", file=file, line=lines[0], fault=fault, **several)
-
-
-def environment_record(lab: Lab, nvrtc: str, command: str) -> Environment:
-    """What a result was made with, on the emulator.  nvrtc: its version; command: what repeats the grading."""
-    return Environment(
-        backend="emulator",
-        grader=__version__,
-        seed=lab.seed,
-        nvrtc=nvrtc,
-        architecture=ARCHITECTURE,
-        python=platform.python_version(),
-        numpy=np.__version__,
-        command=command,
-    )
-
-
-def source_record(source: SourceText) -> Source:
-    """A file of the submission, as its result keeps it."""
-    return Source(
-        file=source.file,
-        text=source.text if source.written is None else source.written,
-        encoding=source.encoding,
-        sha256=source.sha256,
-        notebook=source.notebook,
-        cells=list(source.cells),
-    )

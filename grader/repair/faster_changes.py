@@ -327,7 +327,10 @@ def shape_changes(launch: Launch) -> Iterator[Change]:
     axes = [source_of(function, axis) for axis in axes_of(function, launch.block)]
     constants = function.parsed.constants
     sides = [constants.evaluate(function.text(axis)) for axis in axes[:2]]
-    if len(axes) < 2 or function.text(axes[0]) == function.text(axes[1]):
+    if len(axes) < 2:
+        return
+    if function.text(axes[0]) == function.text(axes[1]) and axes[0].type != "number_literal":
+        # One constant has both sides.
         return
     places = [_number_behind(function, axis) for axis in axes[:2]]
     if places[0] is None or places[1] is None:

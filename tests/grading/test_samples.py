@@ -225,7 +225,7 @@ def test_smirnov_is_told_that_no_kernel_ever_ran() -> None:
     for variant in ("naive", "shared", "padded"):
         row = rows[f"{variant}.launch"]
         assert "128×128 = 16384 threads" in row.message and "1024" in row.message
-        assert "never ran" in row.message and "time of a failed launch" in row.message
+        assert "never runs" in row.message and "time of a failed launch" in row.message
         assert result("smirnov").variants[variant].launch.requested == (128, 128, 1)  # type: ignore[union-attr]
     assert "All elements of a column are the same" in rows["shared.correct"].message
     # The values are those of one row, and indices leave the array; both may come of another block than it counts on.
