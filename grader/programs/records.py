@@ -28,7 +28,10 @@ LIMITS = frozenset(
     | {"programs.hangs_on_card"}
 )
 """Ids of causes that are limits of a run, not of the program."""
-CRASHES = frozenset({"programs.segmentation_fault", "programs.bad_address", "programs.division_by_zero"})
+CRASHES = frozenset(
+    {"programs.segmentation_fault", "programs.bad_address", "programs.division_by_zero"}
+    | {"programs.crash_in_free", "programs.crash_in_free_pinned"}
+)
 """Ids of causes that are the host code's own doing, whatever there is to call."""
 
 

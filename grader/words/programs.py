@@ -294,6 +294,14 @@ PROGRAMS: Texts = {
         "Segmentation fault: the host code accesses an address that does not belong to it, perhaps a device pointer, "
         "or its local arrays are larger than the stack (8 MiB)."
     ),
+    "crash_in_free": N_(
+        "The program crashes in free(): it is handed memory that malloc() has not given, or whose surroundings were "
+        "written over."
+    ),
+    "crash_in_free_pinned": N_(
+        "The program crashes in free(): it is handed memory that malloc() has not given, or whose surroundings were "
+        "written over. Memory of cudaMallocHost() and cudaHostAlloc() is given back by cudaFreeHost()."
+    ),
     "bad_function": N_(
         "Segmentation fault: the host code calls a function through an invalid pointer; perhaps a file could not be "
         "opened."

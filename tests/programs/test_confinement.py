@@ -99,6 +99,14 @@ def test_without_landlock_other_programs_run(tmp_path: Path, host_cache: Path, m
 
 CRASHES = {
     "int* p; cudaMalloc(&p, 64); p[1] = 1;": "programs.segmentation_fault",
+    "static long a[9] = {-1, -1, -1, -1}; long* volatile p = a + 4; free(p);": "programs.crash_in_free",
+    """for (int kind = 0; kind < 3; ++kind) {
+        float* p[2];
+        for (float*& one : p)
+            if (kind == 0) one = (float*)malloc(1 << 16); else cudaMallocHost(&one, 1 << 16);
+        for (float* one : p) for (int i = 0; i < 1 << 14; ++i) one[i] = i * 37 % 100;
+        for (float* one : p) free(one);
+    }""": "programs.crash_in_free_pinned",
     "volatile int zero = 0; return 100 / zero;": "programs.division_by_zero",
     "abort();": "programs.aborted",
     "cudaMemcpy((void*)7, (void*)(1ull << 33), 1 << 20, cudaMemcpyHostToHost);": "programs.bad_address",

@@ -43,6 +43,8 @@ CALL_INSTRUCTIONS = 40_000
 MOST_OWED = 100 * CALL_INSTRUCTIONS
 """Of launches that are made again and again, counted together: to count one takes a tenth of its time."""
 _MISMATCH = "signature_mismatch:"
+_FREE = re.compile(r"(?:^|\.)free$")
+"""The functions of the C library that give memory back."""
 CRASHES = frozenset(
     {
         "programs.segmentation_fault",
@@ -51,7 +53,14 @@ CRASHES = frozenset(
         "programs.division_by_zero",
         "programs.aborted",
     }
-    | {"programs.crash", "programs.bad_function", "programs.uncaught", "programs.pointers_of_card"}
+    | {
+        "programs.crash_in_free",
+        "programs.crash_in_free_pinned",
+        "programs.crash",
+        "programs.bad_function",
+        "programs.uncaught",
+        "programs.pointers_of_card",
+    }
 )
 """Ends that the program brought about itself."""
 
@@ -324,6 +333,9 @@ class ProgramRun:
         kind = error.trap_code
         if kind == codes.OUT_OF_FUEL:
             return self._too_long()
+        if kind == codes.MEMORY_OUT_OF_BOUNDS and any(_FREE.search(f.func_name or "") for f in error.frames[:2]):
+            is_pinned = any(allocation.kind == "pinned" for allocation in self.state.host_memory.values())
+            return msg("programs.crash_in_free_pinned" if is_pinned else "programs.crash_in_free")
         if kind == codes.MEMORY_OUT_OF_BOUNDS:
             array = of_device_in_shared(self.state) if self._card is not None else ""
             return msg("programs.pointers_of_card", array=array) if array else msg("programs.segmentation_fault")
