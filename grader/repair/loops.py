@@ -222,7 +222,8 @@ def _tail(function: Function, loop: Node) -> Iterator[Change]:
     is_done = following is not None and following.type in LOOPS and name in function.parsed.words(following)
     first = next((n for n in (listed(body) if body.type == "compound_statement" else [body]) if _adds(n)), None)
     by_one = [(other, _part_of(text, width)) for other, text in beside]
-    if step != str(width) or is_done or first is None or not all(part for _other, part in by_one):
+    is_counted = name.isidentifier() and step == str(width) and all(part for _other, part in by_one)
+    if is_done or first is None or not is_counted:
         return
     text = _first_term(function, first)
     if re.search(rf"\b{name} *\+|\+ *{name}\b *[\])]", text) and f"{name} + 0" not in text:
@@ -238,7 +239,9 @@ def _beyond_last(function: Function, loop: Node, condition: Node, name: str, ste
     """`for (k = 0; k < n; k += 4)` that takes `k + 3` as well, as far as there are four, with a loop for the rest."""
     body, start = loop.child_by_field_name("body"), loop.child_by_field_name("initializer")
     left, right = sides_of(condition)
-    if body is None or left is None or right is None or operator_of(condition) != "<" or function.text(left) != name:
+    if body is None or left is None or right is None or operator_of(condition) != "<" or not name.isidentifier():
+        return
+    if function.text(left) != name:
         return
     width = int(step) if step.isdigit() else 0
     text = function.text(body)

@@ -13,6 +13,7 @@ from itertools import combinations
 
 from grader.message import Message, msg
 from grader.programs.moved import end_of_block
+from grader.programs.records import LIBRARY
 from grader.submission.kernels.records import Kernel, KernelParameter, SeenCopy, SeenLaunch, SeenRun
 
 _FUNCTION = re.compile(r"\b__(?:device|global)__\b[^;{}()=]{0,200}?\b(\w+)\s*\([^;{}]{0,400}\)\s*(?:const\s*)?\{")
@@ -279,7 +280,8 @@ def _lost_results(run: SeenRun, kernels: Mapping[str, Kernel], graded: Collectio
             results.clear()
         elif copy.way == "out":
             result = results.pop(copy.serial, None)
-            outs.append(_Out(copy, at, result is not None))
+            # What a library copies stands in none of the program's lines.
+            outs += [_Out(copy, at, result is not None)] if copy.file != LIBRARY else []
             if result is not None:
                 read.add(result.key)
                 fetched |= {result.key} if result.launch.kernel in graded else set()

@@ -369,7 +369,11 @@ def _ended_by(run: SeenRun) -> SeenFault | None:
     last = next(reversed(_told_of(run)), None)
     if not run.exit or last is None or _kind_of(last.kind) != "time":
         return None
-    is_fetched = any(copy.way == "out" and copy.launches >= len(run.order) for copy in run.copies)
+    if not run.order:
+        return None
+    kernel = run.launches[run.order[-1].launch].kernel
+    first = next(n for n, step in enumerate(run.order) if run.launches[step.launch].kernel == kernel)
+    is_fetched = any(copy.way == "out" and copy.launches > first for copy in run.copies)
     return last if run.order and not is_fetched else None
 
 

@@ -360,6 +360,12 @@ def test_what_students_slip_on(make: Make, body: str, old: str, new: str, cost: 
     assert changes(make, body)[body.replace(old, new)].cost == pytest.approx(cost)
 
 
+@pytest.mark.parametrize("counter", ["*p", "a[n - 1]", "(k)"])
+def test_loops_that_no_name_counts_are_left_as_they_are(counter: str) -> None:
+    body = f"int k = 0, *p = &k;\nfor (int i = 0; {counter} < n; {counter} += 4)\nout[0] += a[0] * a[3];"
+    assert not [change for change in changes(loop_changes, body).values() if change.detail == "tail"]
+
+
 TAIL = "for (int k = n / 4 * 4; k < n; ++k, ++p, q += n) s += p[0] * q[0];"
 
 

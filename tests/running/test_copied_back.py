@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from grader.programs.records import LIBRARY
 from grader.running.data_flow import flow_faults, may_be_meant
 from grader.running.own_program import never_read, read_early
 from grader.submission.kernels.records import (
@@ -157,6 +160,13 @@ def test_results_that_another_variant_stores_over_are_told_at_their_launch(
     run, known = one_array(*kernels.split())
     found = flow_faults(run, known, {}, (), graded)
     assert [(f.line, f.message.id) for f in found] == [(n, "checks.host_code.never_fetched") for n in lines]
+
+
+@pytest.mark.parametrize("at", range(3))
+def test_results_that_a_library_fetches_are_fetched(at: int) -> None:
+    run, known = one_array(*["k", ".", "j", ".", "i", "."])
+    copies = tuple(replace(copy, file=LIBRARY, line=0) if n == at else copy for n, copy in enumerate(run.copies))
+    assert flow_faults(replace(run, copies=copies), known, {}, (), {"k", "j", "i"}) == []
 
 
 @pytest.mark.parametrize(("kernels", "lines"), [("k .", [2]), ("k . . . .", []), ("k . j .", [2, 4])])

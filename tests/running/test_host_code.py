@@ -1,4 +1,4 @@
-"""Host code judged: twenty sound styles lose nothing, and each wrong one is told at its line."""
+"""Host code judged: sound styles lose nothing, and each wrong one is told at its line."""
 
 from __future__ import annotations
 
@@ -70,6 +70,23 @@ for (int i = 0; i < n * n; i++) if (std::abs(r[i] - e[i]) > 1e-3f) throw Failed(
 int main() { give(); cudaEvent_t p, q; cudaEventCreate(&p); cudaEventCreate(&q); cudaEventRecord(p); mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n);
 cudaEventRecord(q); cudaEventSynchronize(q); float ms; cudaEventElapsedTime(&ms, p, q); if (cudaGetLastError() != cudaSuccess) return 1;
 cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost); float worst = 0; for (int i = 0; i < n * n; i++) worst = fmaxf(worst, fabsf(r[i] - e[i])); printf("%d %d\\n", worst < 1e-3, ms > 0); }""",
+    "which of two streams is through first": """
+int main() { give(); float ms, more; cudaEvent_t p, q, s; cudaEventCreate(&p); cudaEventCreate(&q); cudaEventCreate(&s); cudaStream_t x, y; cudaStreamCreate(&x); cudaStreamCreate(&y);
+for (int i = 0; i < 5; i++) mul<<<dim3(2, 2), dim3(16, 16), 0, x>>>(a, b, c, n); cudaEventRecord(p, x);
+float *d; cudaMalloc(&d, bytes); mul<<<dim3(2, 2), dim3(16, 16), 0, y>>>(a, b, d, n); cudaEventRecord(q, y); cudaDeviceSynchronize(); cudaEventElapsedTime(&ms, p, q); if (cudaGetLastError() != cudaSuccess) return 1;
+cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost); for (int i = 0; i < n * n; i++) if (r[i] != e[i]) return 1; return ms > 1e6f; }""",
+    "what an empty time takes is taken off": """
+int main() { give(); float ms, more; cudaEvent_t p, q, s; cudaEventCreate(&p); cudaEventCreate(&q); cudaEventCreate(&s); cudaEventRecord(p); cudaEventRecord(q); mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); cudaEventRecord(s); cudaEventSynchronize(s);
+cudaEventElapsedTime(&more, p, q); cudaEventElapsedTime(&ms, q, s); ms -= more; if (cudaGetLastError() != cudaSuccess) return 1;
+cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost); for (int i = 0; i < n * n; i++) if (r[i] != e[i]) return 1; return ms > 1e6f; }""",
+    "memory of a pool is timed": """
+int main() { give(); float ms, more; cudaEvent_t p, q, s; cudaEventCreate(&p); cudaEventCreate(&q); cudaEventCreate(&s); float *d; cudaEventRecord(p); cudaMallocAsync(&d, bytes, 0); cudaEventRecord(q); mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); cudaEventSynchronize(q);
+cudaEventElapsedTime(&ms, p, q); cudaFreeAsync(d, 0); if (cudaGetLastError() != cudaSuccess) return 1;
+cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost); for (int i = 0; i < n * n; i++) if (r[i] != e[i]) return 1; return ms > 1e6f; }""",
+    "managed memory is brought over in time": """
+int main() { give(); float ms, more; cudaEvent_t p, q, s; cudaEventCreate(&p); cudaEventCreate(&q); cudaEventCreate(&s); float *d; cudaMallocManaged(&d, bytes); cudaMemset(d, 0, bytes); cudaEventRecord(p); cudaMemPrefetchAsync(d, bytes, 0); cudaEventRecord(q); mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n);
+cudaEventSynchronize(q); cudaEventElapsedTime(&ms, p, q); if (cudaGetLastError() != cudaSuccess) return 1;
+cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost); for (int i = 0; i < n * n; i++) if (r[i] != e[i]) return 1; return ms > 1e6f; }""",
     "a clock with synchronization": """
 int main() { give(); clock_t t = clock(); mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); cudaDeviceSynchronize(); t = clock() - t;
 if (cudaGetLastError()) return 1; cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost); for (int i = 0; i < n * n; i++) assert(r[i] == e[i]); return t < 0; }""",
@@ -280,6 +297,22 @@ auto u = std::chrono::high_resolution_clock::now(); if (cudaDeviceSynchronize())
 cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost); return r[0] == e[0] && u > t; }""",
         [("time", "mul<<<")],
     ),
+    "a time of nothing": (
+        """
+int main() { give(); float ms, more; cudaEvent_t p, q, s; cudaEventCreate(&p); cudaEventCreate(&q); cudaEventCreate(&s); cudaEventRecord(p);
+cudaEventRecord(q);
+mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); cudaEventSynchronize(q); cudaEventElapsedTime(&ms, p, q); if (cudaGetLastError() != cudaSuccess) return 1;
+cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost); for (int i = 0; i < n * n; i++) if (r[i] != e[i]) return 1; return ms > 1e6f; }""",
+        [("time", "cudaEventRecord(q)")],
+    ),
+    "events the wrong way round": (
+        """
+int main() { give(); float ms, more; cudaEvent_t p, q, s; cudaEventCreate(&p); cudaEventCreate(&q); cudaEventCreate(&s); cudaEventRecord(p); mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n);
+cudaEventRecord(q); cudaEventSynchronize(q);
+cudaEventElapsedTime(&ms, q, p); if (cudaGetLastError() != cudaSuccess) return 1;
+cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost); for (int i = 0; i < n * n; i++) if (r[i] != e[i]) return 1; return ms > 1e6f; }""",
+        [("time", "cudaEventElapsedTime")],
+    ),
     "nothing is right": (
         """
 int main() { give(); clock_t t = clock();
@@ -326,6 +359,20 @@ def test_a_sound_style_reads_sound(main: str, tmp_path: Path) -> None:
     found = judged(tmp_path, program(main), runs=False)
     assert not found.is_observed
     assert [fault.kind for fault in found.faults] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("fetched", "ends"), [("", True), ("cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost);", False)])
+def test_a_program_ends_at_a_time_where_it_has_fetched_nothing_yet(fetched: str, ends: bool, tmp_path: Path) -> None:
+    launch = "mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); if (cudaGetLastError()) return 1;"
+    main = f"""
+int main() {{ give(); float ms; cudaEvent_t p, q; cudaEventCreate(&p); cudaEventCreate(&q);
+{launch} {fetched}
+cudaEventRecord(p); {launch} cudaDeviceSynchronize();
+if (cudaEventElapsedTime(&ms, p, q)) return 1; cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost); return r[0] != e[0]; }}"""
+    (fault,) = judged(tmp_path, program(main)).faults
+    assert fault.kind == ("copy" if ends else "time")
+    assert ("checks.host_code.ended_here" in repr(fault.message)) is ends
 
 
 @pytest.mark.slow

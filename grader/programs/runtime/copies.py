@@ -143,7 +143,7 @@ def _piece(state: State, side: Side, size: int, place: Place, role: str) -> Piec
 def _note(state: State, way: str, side: Side, size: int, place: Place, host: int = 0, byte: int = 0) -> None:
     """Record a copy into an array of the device's, or out of it."""
     allocation = side.allocation
-    if allocation is None or len(state.copies) >= MAX_COPIES or place.file == LIBRARY:
+    if allocation is None or len(state.copies) >= MAX_COPIES or (place.file == LIBRARY and way != "out"):
         return
     is_whole = side.offset == 0 and size >= allocation.size
     of = allocation.size // allocation.pitch * allocation.row_bytes if allocation.pitch else allocation.size

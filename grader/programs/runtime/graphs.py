@@ -80,6 +80,10 @@ def capture_call(
     if name in _MEMORY and arguments[_MEMORY[name]] in state.graphs.captures:
         _capture_memory(state, name, place, state.graphs.captures[arguments[_MEMORY[name]]], arguments)
         return True
+    if name == "cudaMemcpy3D" and arguments[1] in state.graphs.captures:
+        copy = arrays.prepared_3d(state, place, arguments[0])
+        state.graphs.append(state.handle(), state.graphs.captures[arguments[1]], copy, MEMCPY)
+        return True
     if name not in CAPTURED:
         return False
     index, kind = CAPTURED[name]
@@ -90,7 +94,13 @@ def capture_call(
     def run(stream: int) -> int | None:
         return function(state, place, *arguments[:index], stream, *arguments[index + 1 :])
 
-    state.graphs.append(state.handle(), held_now, run, kind)
+    work: Work = run
+    if name == "cudaLaunchHostFunc":
+        work = HostCall(state, place, *arguments[1:])
+    elif name == "cudaMemsetAsync":
+        pointer, value, size, _stream = arguments
+        work = Filling(state, place, (pointer, 0, value & 0xFF, 1, size, 1))
+    state.graphs.append(state.handle(), held_now, work, kind)
     return True
 
 
@@ -277,7 +287,7 @@ def clone(state: State, place: Place, copy: int, graph: int) -> None:
         new[handle]: replace(node, after=frozenset(new[before] for before in node.after))
         for handle, node in nodes.items()
     }
-    give(state, copy, Graph(copied, origin=tuple(nodes)))
+    give(state, copy, Graph(copied, origin=new))
 
 
 @dataclass(frozen=True, slots=True)

@@ -283,9 +283,10 @@ def nothing(state: State, place: Place, *_arguments: int) -> None:
 
 
 def mem_prefetch(state: State, place: Place, pointer: int, size: int, device: int, stream: int) -> None:
-    state.stream(stream)
+    queue = state.stream(stream)
     if shared_at(state, pointer) is None or size <= 0 or device not in (-1, 0):
         raise CudaError(101 if device not in (-1, 0) else 1)
+    state.begin(queue)
 
 
 def mem_advise(state: State, place: Place, pointer: int, size: int, advice: int, device: int) -> None:

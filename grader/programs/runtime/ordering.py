@@ -50,7 +50,7 @@ class Stream:
 
 @dataclass
 class Event:
-    """A mark in a stream: `launches` counts those made before it was recorded, `asked` all calls that copy or set.
+    """A mark in a stream: `launches` counts those made before it was recorded.
 
     at_ns: the host's time then.  handle: the device's own, if any.
     """
@@ -59,7 +59,6 @@ class Event:
     clock: dict[int, int] = field(default_factory=dict)
     ready_ns: int = 0
     launches: int = 0
-    asked: int = 0
     at_ns: int = 0
     place: Place = NOWHERE
     timing: bool = True
@@ -195,7 +194,7 @@ class Graph:
     allocates: set[int] = field(default_factory=set)
     frees_first: bool = False
     conditions: dict[int, int | None] = field(default_factory=dict)
-    origin: tuple[int, ...] = ()
+    origin: dict[int, int] = field(default_factory=dict)
 
     def before(self, last: Collection[int]) -> set[int]:
         """Return these nodes and all that come before them."""

@@ -162,7 +162,7 @@ def get_access(state: State, place: Place, flags: int, pool: int, location: int)
 
 
 def malloc_from_pool(state: State, place: Place, pointer: int, size: int, pool: int, stream: int) -> None:
-    state.stream(stream)
+    state.begin(state.stream(stream))
     record = _pool(state, pool)
     if size == 0:
         state.guest.pack("Q", pointer, 0)

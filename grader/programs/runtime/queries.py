@@ -18,7 +18,7 @@ VERSION = 13_000
 UUID = b"\1" * 16
 MAX_RAISED = 1000
 BUS_ID = "0000:00:04.0"
-DEVICE_FLAGS, HOST_MAPPED_FLAG = 0x3F, 8
+DEVICE_FLAGS, HOST_MAPPED_FLAG = 0xFF, 8
 """Of `cudaSetDeviceFlags`: all that there are, and `cudaDeviceMapHost`."""
 LIMITS = {0: 1024, 1: 1 << 20, 2: 8 << 20, 3: 2, 4: 2048, 5: 64, 6: 0}
 """By `cudaLimit`, what holds until a program sets it."""

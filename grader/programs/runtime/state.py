@@ -145,6 +145,10 @@ class State:
         """Whether it is seen when the host touches what the device still writes, `unwaited`."""
         self.raised: list[ordering.Raised] = []
         self.launches_at_clock = -1
+        self.empty_times: dict[ordering.Place, Message] = {}
+        """By where the event that ends it is recorded, what is said of a time between events with nothing between."""
+        self.timed_from: set[ordering.Place] = set()
+        """Where events are recorded that other times begin at: what an empty time takes may be taken off these."""
         self.touched_bytes = 0
         self.resident_bytes = 0
         self.allocated_bytes = 0
@@ -173,8 +177,8 @@ class State:
         """Launches, by all that decides it, that the device does not refuse."""
         self.managed: list[tuple[int, str, int, int]] = []
         self.variables: dict[tuple[int, str], Allocation | None] = {}
-        self.device_limits: dict[int, int] = {}
         self.device_flags = 0
+        self.device_limits: dict[int, int] = {}
         """By `cudaLimit`, what the program has set."""
         self.pools: dict[int, Any] = {}
         """Pools of memory by handle, the device's own first; `current_pool`: the handle of what memory comes from."""
@@ -320,6 +324,9 @@ class State:
         if code is not None and not self.sticky:
             self._wait_at_end()
         self.arrive()
+        for place, message in self.empty_times.items() if code is not None or crashed else ():
+            if place not in self.timed_from:
+                self.tell("event_of_nothing", "warning", message, place)
         for failure in self.failures if code is not None or crashed else ():
             data = {"call": failure.call, "error": name_of(failure.code)}
             if failure.launch is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 
 from grader.message import msg
-from grader.programs.records import MAX_COPIES
 from grader.programs.runtime.memory import nothing
 from grader.programs.runtime.ordering import Event, Place, Stream, join
 from grader.programs.runtime.state import NOT_READY, CudaError, Handlers, State
@@ -159,7 +158,7 @@ def event_record(state: State, place: Place, event: int, stream: int) -> None:
     mark.recorded, mark.clock = True, dict(queue.clock)
     mark.ready_ns = max(state.now_ns, queue.ready_ns) + 500
     queue.ready_ns = mark.ready_ns
-    mark.launches, mark.asked, mark.place, mark.at_ns = state.launch_count, len(state.copies), place, state.now_ns
+    mark.launches, mark.place, mark.at_ns = state.launch_count, place, state.now_ns
     state.gpu.record(mark, queue)
 
 
@@ -191,17 +190,24 @@ def event_elapsed(state: State, place: Place, milliseconds: int, start: int, sto
         raise CudaError(NOT_READY, state.tell("event_not_reached", "error", message, place))
     elapsed_ms = state.gpu.elapsed_ms(first, last)
     state.guest.pack("f", milliseconds, elapsed_ms)
-    if elapsed_ms < 0:
+    # Of two streams either may be through first.
+    if elapsed_ms < 0 and last.at_ns < first.at_ns:
         state.tell("event_order", "warning", msg("programs.event_order"), place)
-    is_empty = (first.launches, first.asked) == (last.launches, last.asked) and last.asked < MAX_COPIES
     # A time of the host's own work may be taken by events, too.
-    if is_empty and 0 <= last.at_ns - first.at_ns < LEAST_TIMED_NS and state.launch_count > last.launches:
-        message = msg("programs.event_of_nothing", line=first.place.line)
-        state.tell("event_of_nothing", "warning", message, last.place)
+    if not _follows_at_once(first, last):
+        state.timed_from.add(first.place)
+    elif 0 <= last.at_ns - first.at_ns < LEAST_TIMED_NS and state.launch_count > last.launches:
+        state.empty_times[last.place] = msg("programs.event_of_nothing", line=first.place.line)
     between = state.launches[first.launches : last.launches]
     if between and all(launch.status in ("failed", "faulted") for launch in between):
         names = ", ".join(dict.fromkeys(launch.display for launch in between))
         state.tell("time_of_failed_launch", "error", msg("programs.time_of_failed_launch", kernels=names), place)
+
+
+def _follows_at_once(first: Event, last: Event) -> bool:
+    """Whether nothing was queued between two events of one stream: its count has gone on by the second alone."""
+    gone_on = [number for number, ticket in last.clock.items() if ticket != first.clock.get(number)]
+    return len(gone_on) == 1 and last.clock[gone_on[0]] - 1 == first.clock.get(gone_on[0])
 
 
 def event_destroy(state: State, place: Place, event: int) -> None:

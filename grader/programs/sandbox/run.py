@@ -45,7 +45,7 @@ MOST_OWED = 100 * CALL_INSTRUCTIONS
 _MISMATCH = "signature_mismatch:"
 _FREE = re.compile(r"(?:^|\.)free$")
 """The functions of the C library that give memory back."""
-CRASHES = frozenset(
+OWN_ENDS = frozenset(
     {
         "programs.segmentation_fault",
         "programs.pointers_of_card",
@@ -268,7 +268,7 @@ class ProgramRun:
         if self._wasi.is_cut:
             state.tell("output_cut", "remark", msg("programs.output_cut", limit=MAX_OUTPUT_BYTES >> 20), NOWHERE)
         state.calls.program_ended(code, state.asked)
-        state.finish(code, crashed=cause is not None and cause.id in CRASHES)
+        state.finish(code, crashed=cause is not None and cause.id in OWN_ENDS)
         if state.calls.times_program and code is not None:
             state.calls.results[-1].times = state.gpu.end_timing()
         if code is not None and cause is None:

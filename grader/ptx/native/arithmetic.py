@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from grader.ptx.frontend.nodes import Immediate, Instruction, Operand
-from grader.ptx.native.conversions import Read, Result, canonical, convert, in_half
+from grader.ptx.native.conversions import HALVES, Read, Result, canonical, convert, in_half
 from grader.ptx.native.layout import TYPES
 
 _BINARY = {"add": "add", "sub": "sub", "and": "and", "or": "or", "xor": "xor"}
@@ -233,9 +233,14 @@ def _compare(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read)
     name, relation = m[-1], m[0]
     kind, bits, signed = TYPES.get(name, ("", 0, False))
     combination = m[1] if len(m) == 3 else ""
-    if len(m) not in (2, 3) or bits < 16 or combination not in ("", "and", "or", "xor"):
+    is_half = name in HALVES
+    if len(m) not in (2, 3) or (bits < 16 and not is_half) or combination not in ("", "and", "or", "xor"):
         return None
-    a, b = read(o[0], name), read(o[1], name)
+    if is_half:
+        kind = "f32"
+        a, b = (f"(call ${name}_wide {read(x, 'u16')})" for x in o[:2])
+    else:
+        a, b = read(o[0], name), read(o[1], name)
     if kind in ("f32", "f64"):
         holds = _float_holds(kind, relation, a, b)
         if holds is None:

@@ -34,7 +34,7 @@ def with_any_nan(expression: str) -> str:
 
 
 _WHOLE = {"rzi": "trunc", "rni": "nearest", "rmi": "floor", "rpi": "ceil"}
-_HALVES = ("f16", "bf16")
+HALVES = ("f16", "bf16")
 _PAIRS = ("f16x2", "bf16x2")
 _INFINITY = {"f16": 0x7C00, "bf16": 0x7F80}
 
@@ -50,7 +50,7 @@ def convert(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) 
         return f"(i32.or (i32.shl {high} (i32.const 16)) {low})", "b32"
     if len(o) != 1:
         return None
-    if target in _HALVES or source in _HALVES:
+    if target in HALVES or source in HALVES:
         return _with_half(target, source, rounding, o[0], read)
     if target not in TYPES or source not in TYPES:
         return None
@@ -116,7 +116,7 @@ def _to_half(half: str, number: str) -> str:
 
 
 def _with_half(target: str, source: str, rounding: str, operand: Operand, read: Read) -> Result | None:
-    if source in _HALVES:
+    if source in HALVES:
         bits = read(operand, "u16")
         if target == "f32" and not rounding:
             if source == "bf16":
@@ -138,53 +138,22 @@ def _with_half(target: str, source: str, rounding: str, operand: Operand, read: 
     return _to_half(target, f"(f64.convert_{kind}_{'s' if signed else 'u'} {read(operand, source)})"), "b16"
 
 
-def _half_of(name: str) -> str:
-    return name.removesuffix("x2")
-
-
-def in_half(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> Result | list[Result] | None:
-    """Arithmetic and comparisons of 16-bit floats and pairs of them; None where an instruction has none or flags."""
+def in_half(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> Result | None:
+    """Arithmetic of 16-bit floats and pairs of them; None where an instruction has none or flags."""
     name = m[-1] if m else ""
-    if name not in (*_HALVES, *_PAIRS):
+    if name not in (*HALVES, *_PAIRS):
         return None
-    half = _half_of(name)
-    if i.opcode == "setp":
-        return _holds(m, o, half, read) if name in _HALVES else None
+    half = name.removesuffix("x2")
     if any(flag != "rn" for flag in m[:-1]) or i.opcode not in _ON_HALVES:
         return None
     compute = _ON_HALVES[i.opcode]
-    if name in _HALVES:
+    if name in HALVES:
         return compute(half, [read(x, "u16") for x in o]), "b16"
     parts = []
     for by in (0, 16):
         operands = [f"(i32.shr_u {read(x, 'b32')} (i32.const {by}))" for x in o]
         parts.append(compute(half, [f"(i32.and {x} (i32.const 65535))" for x in operands]))
     return f"(i32.or {parts[0]} (i32.shl {parts[1]} (i32.const 16)))", "b32"
-
-
-def _holds(m: Sequence[str], o: Sequence[Operand], half: str, read: Read) -> list[Result] | None:
-    combination = m[1] if len(m) == 3 else ""
-    relation = {"eq": "eq", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge", "neu": "ne"}.get(m[0])
-    opposite = {"ltu": "ge", "leu": "gt", "gtu": "le", "geu": "lt"}.get(m[0])
-    if len(m) not in (2, 3) or combination not in ("", "and", "or", "xor"):
-        return None
-    a, b = (f"(call ${half}_wide {read(x, 'u16')})" for x in o[:2])
-    if relation is not None:
-        holds = f"(f32.{relation} {a} {b})"
-    elif opposite is not None:
-        holds = f"(i32.eqz (f32.{opposite} {a} {b}))"
-    elif m[0] == "ne":
-        holds = f"(i32.or (f32.lt {a} {b}) (f32.gt {a} {b}))"
-    elif m[0] == "nan":
-        holds = f"(i32.or (f32.ne {a} {a}) (f32.ne {b} {b}))"
-    elif m[0] == "num":
-        holds = f"(i32.and (f32.eq {a} {a}) (f32.eq {b} {b}))"
-    else:
-        return None
-    if not combination:
-        return [(holds, "pred"), (f"(i32.eqz {holds})", "pred")]
-    third = read(o[2], "pred")
-    return [(f"(i32.{combination} {p} {third})", "pred") for p in (holds, f"(i32.eqz {holds})")]
 
 
 def _product(half: str, o: Sequence[str]) -> str:

@@ -34,8 +34,8 @@ from grader.ptx.limits import UnsupportedInstruction
 from grader.ptx.lowering.builtins import BUILTINS
 from grader.ptx.machine.code import Code, CodeBlock, Linkage, graph_of, type_bytes
 
-_MOST_INSTRUCTIONS = 6000
-"""Of the whole, beyond which calls are left as they are."""
+MOST_INSTRUCTIONS = 6000
+"""Of all functions of a kernel together, beyond which compiling them takes seconds: calls are left as they are."""
 _ELEMENTS = frozenset({f"{kind}{bits}" for kind in "usb" for bits in (8, 16, 32, 64)} | {"f32", "f64"})
 
 
@@ -134,7 +134,7 @@ class _Expansion:
         blocks, graph = here.code.blocks, here.code.graph.blocks
         first = len(self._blocks)
         self._size += sum(block.size for block in blocks)
-        if self._size > _MOST_INSTRUCTIONS:
+        if self._size > MOST_INSTRUCTIONS:
             raise _TooLarge
         for block, node in zip(blocks, graph, strict=True):
             self._blocks.append([self._moved(instruction, here) for instruction in block.instructions])
@@ -236,7 +236,7 @@ class _Expansion:
     def _register(self, index: int, here: _Activation) -> Register:
         register = here.registers.get(index)
         if register is None:
-            own = next(register for register in here.code.function.registers if register.index == index)
+            own = here.code.function.registers[index]
             register = here.registers[index] = self._new_register(own.name, own.type)
         return register
 

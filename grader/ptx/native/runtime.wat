@@ -201,18 +201,18 @@
     (select (local.get $r) (f32.const nan:0x7fffff) (f32.eq (local.get $r) (local.get $r))))
 
   ;; isa/floating.py, min and max: of a NaN and a number the number, of two NaNs the second one.
-  (func $quiet64 (param $a f64) (result f64)
-    (f64.reinterpret_i64 (i64.or (i64.reinterpret_f64 (local.get $a)) (i64.const 0x0008000000000000))))
   (func $min64 (param $a f64) (param $b f64) (result f64)
-    (if (f64.ne (local.get $a) (local.get $a)) (then (return (if (result f64) (f64.eq (local.get $b) (local.get $b))
-      (then (local.get $b)) (else (call $quiet64 (local.get $b)))))))
-    (if (f64.ne (local.get $b) (local.get $b)) (then (return (local.get $a))))
-    (f64.min (local.get $a) (local.get $b)))
+    (if (f64.ne (local.get $a) (local.get $a)) (then
+      (if (f64.eq (local.get $b) (local.get $b)) (then (return (local.get $b))))))
+    (if (f64.ne (local.get $b) (local.get $b)) (then
+      (if (f64.eq (local.get $a) (local.get $a)) (then (return (local.get $a))))))
+    (call $nan64 (f64.min (local.get $a) (local.get $b)) (local.get $a) (local.get $b)))
   (func $max64 (param $a f64) (param $b f64) (result f64)
-    (if (f64.ne (local.get $a) (local.get $a)) (then (return (if (result f64) (f64.eq (local.get $b) (local.get $b))
-      (then (local.get $b)) (else (call $quiet64 (local.get $b)))))))
-    (if (f64.ne (local.get $b) (local.get $b)) (then (return (local.get $a))))
-    (f64.max (local.get $a) (local.get $b)))
+    (if (f64.ne (local.get $a) (local.get $a)) (then
+      (if (f64.eq (local.get $b) (local.get $b)) (then (return (local.get $b))))))
+    (if (f64.ne (local.get $b) (local.get $b)) (then
+      (if (f64.eq (local.get $a) (local.get $a)) (then (return (local.get $a))))))
+    (call $nan64 (f64.max (local.get $a) (local.get $b)) (local.get $a) (local.get $b)))
 
   ;; isa/logic.py: fields of bits at places that are computed.
   (func $ones (param $count i32) (result i64)

@@ -17,7 +17,7 @@ from grader.ptx.isa.instructions import facts
 from grader.ptx.limits import UnsupportedInstruction
 from grader.ptx.machine.code import Code
 from grader.ptx.native.generate import Compiled, Generator, machine_code
-from grader.ptx.native.inlining import Inlined, inlined
+from grader.ptx.native.inlining import MOST_INSTRUCTIONS, Inlined, inlined
 from grader.ptx.native.layout import STORED, Unfit, local_type
 from grader.ptx.native.pieces import Generated, is_call_of
 from grader.ptx.native.thread_bodies import (
@@ -38,8 +38,6 @@ ROUNDS_OF_TRIES = 1 << 20
 """The same where a loop tries an update, or for a lock, until it gets through."""
 _RARE = ("__assertfail", "vprintf")
 """Functions that hardly any thread of a kernel worth this calls: who comes to one gives the attempt up."""
-_MOST_INSTRUCTIONS = 6000
-"""Of all functions of a kernel together, beyond which compiling them takes seconds."""
 
 
 LOCALS = """(local $rounds i32) (local $p i32) (local $a i64) (local $flags i32)
@@ -190,7 +188,7 @@ class Writer(Generator):
         node = self._nodes[number]
         block = node.block
         self._size += len(node.instructions)
-        if self._size > _MOST_INSTRUCTIONS:
+        if self._size > MOST_INSTRUCTIONS:
             raise Unfit("too many instructions")
         if self._is_given_up(node):
             return ["unreachable"]

@@ -68,6 +68,27 @@ int main() {
     calling.fn(calling.userData);
     printf("%s\n", cudaGetErrorName(cudaGraphKernelNodeGetParams(host, &kernel)));
 
+    // Captured nodes are asked as well; a clone that has lost a node knows the others by their own.
+    cudaGraph_t captured, lost;
+    cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal);
+    cudaMemsetAsync(d, 9, n, s);
+    cudaLaunchHostFunc(s, called, &number);
+    cudaStreamEndCapture(s, &captured);
+    count = 2;
+    cudaGraphGetNodes(captured, nodes + 3, &count);
+    filling = {}, calling = {};
+    cudaGraphMemsetNodeGetParams(nodes[3], &filling);
+    cudaGraphHostNodeGetParams(nodes[4], &calling);
+    printf("%u %zu %d\n", filling.value, filling.width * filling.elementSize, calling.userData == &number);
+    cudaGraphClone(&lost, g);
+    cudaGraphNodeFindInClone(&other, nodes[0], lost);
+    cudaGraphDestroyNode(other);
+    bool is_gone = cudaGraphNodeFindInClone(&other, nodes[0], lost) != cudaSuccess;
+    cudaGetLastError();
+    cudaGraphNodeFindInClone(&other, nodes[2], lost);
+    cudaGraphKernelNodeGetParams(other, &kernel);
+    printf("%d %g\n", is_gone, *(float *)kernel.kernelParams[1]);
+
     cudaArray_t a, b;
     cudaChannelFormatDesc floats = cudaCreateChannelDesc<float2>(), asked;
     cudaMallocArray(&a, &floats, 8, 4, cudaArraySurfaceLoadStore);
@@ -84,6 +105,19 @@ int main() {
     cudaMemcpy2DFromArrayAsync(out, 32, b, 16, 1, 32, 2, cudaMemcpyDeviceToHost, s);
     cudaStreamSynchronize(s);
     printf("%g %g %g %g\n", out[0].x, out[3].x, out[4].x, out[7].y);
+    // A copy of rows that is captured is made when the graph is launched.
+    in[0].x = 77;
+    cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal);
+    cudaMemcpy2DToArrayAsync(a, 0, 0, in, 64, 64, 4, cudaMemcpyHostToDevice, s);
+    cudaStreamEndCapture(s, &captured);
+    cudaGraphInstantiate(&e, captured, 0);
+    for (int time = 0; time < 2; time++) {
+        cudaMemcpy2DFromArray(out, 64, a, 0, 0, 64, 1, cudaMemcpyDeviceToHost);
+        printf("%g ", out[0].x);
+        cudaGraphLaunch(e, s);
+        cudaStreamSynchronize(s);
+    }
+    puts("");
 
     int *pinned, *none, device;
     unsigned of_device;

@@ -29,6 +29,9 @@ int main() {
         std::partial_sort(items.begin(), items.begin() + n / 3, items.end(), by_key);
         print("partial_sort", items);
         items = all;
+        std::vector<Item> least(n / 3);
+        std::partial_sort_copy(items.begin(), items.end(), least.begin(), least.end(), by_key);
+        print("partial_sort_copy", least);
         std::make_heap(items.begin(), items.end(), by_key);
         print("make_heap", items);
         std::sort_heap(items.begin(), items.end(), by_key);
@@ -38,13 +41,20 @@ int main() {
         for (items.clear(); !queue.empty(); queue.pop()) items.push_back(queue.top());
         print("queue", items);
     }
-    // A sequence that takes the median of three to its most depth, and numbers, whose order is their own.
-    std::vector<int> organ(300);
-    for (int i = 0; i < 300; i++) organ[i] = i < 150 ? i : 300 - i;
-    std::sort(organ.begin(), organ.end(), [](int a, int b) { return a > b; });
-    printf("%d %d %d %d\n", organ[0], organ[1], organ[150], organ[299]);
-    std::sort(organ.begin(), organ.end());
-    printf("%d %d\n", organ[0], std::is_sorted(organ.begin(), organ.end()));
+    std::vector<int> falling = {5, 4, 3, 2, 1};
+    std::partial_sort(falling.begin(), falling.begin(), falling.end());
+    for (int number : falling) printf("%d ", number);
+    // Medians of three that divide badly, until heaps take over: equal keys show who did.
+    const int half = 200;
+    std::vector<Item> killer(2 * half);
+    for (int i = 0; i < half; i++) {
+        killer[i] = {(i % 2 ? half + i - 1 + half % 2 : i + 1) / 3, i};
+        killer[half + i] = {2 * (i + 1) / 3, half + i};
+    }
+    std::sort(killer.begin(), killer.end(), by_key);
+    unsigned order = 0;
+    for (const Item &item : killer) order = order * 31 + item.index;
+    printf("%u\n", order);
 
     // Its high_resolution_clock is the system's, which counts nanoseconds.
     std::chrono::time_point<std::chrono::system_clock> start = std::chrono::high_resolution_clock::now();

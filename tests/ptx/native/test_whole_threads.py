@@ -120,6 +120,26 @@ KERNELS: dict[str, tuple[str, list[Any]]] = {
                 }}""",
         [Bytes(8 * N), BITS],
     ),
+    "halves compared, numbers or not": (
+        f"""__global__ void k(unsigned* out, const unsigned* in) {{ {WHERE} unsigned sum = 0, one;
+            unsigned short a = in[i], b = in[i] & 8 ? 0x7E01 : in[i] & 4 ? a : in[i] >> 16;
+            #define ADD(r, t) asm("{{ .reg .pred p; setp." r "." t " p, %1, %2; selp.u32 %0, 1, 0, p; }}" \\
+                : "=r"(one) : "h"(a), "h"(b)); sum = sum * 2 + one;
+            #define BOTH(r) ADD(r, "f16") ADD(r, "bf16")
+            BOTH("eq") BOTH("ne") BOTH("lt") BOTH("ge") BOTH("equ") BOTH("neu") BOTH("leu") BOTH("gtu") BOTH("num")
+            BOTH("nan") out[i] = sum; }}""",
+        [Bytes(4 * N), BITS],
+    ),
+    "votes, shuffles and barriers after functions that return early": (
+        f"""__shared__ unsigned s[256];
+        __device__ __noinline__ unsigned early(unsigned v) {{ if (v % 3 == 0) return v >> 1; if (v % 3 == 1)
+            for (unsigned k = 0; k < 9; k++) if (v >> k & 1) return k; return v ^ 5; }}
+        __device__ __noinline__ unsigned turned(unsigned v) {{ __syncthreads(); s[threadIdx.x] = v; __syncthreads();
+            return s[255 - threadIdx.x]; }}
+        __global__ void k(unsigned* out, const unsigned* in) {{ {WHERE} unsigned v = early(in[i]);
+            v += __ballot_sync(~0u, v & 1); v ^= __shfl_xor_sync(~0u, v, 3); out[i] = turned(v) + turned(v * 3); }}""",
+        [Bytes(4 * N), BITS],
+    ),
     "half precision": (
         f"""__global__ void k(unsigned* out, const unsigned* in) {{ {WHERE} unsigned a = in[i],
                 b = in[(i + 1) % {N}], c, d, e;
@@ -393,6 +413,24 @@ def test_limits_hold() -> None:
         run(source, [Bytes(4 * N), np.int32(3000)], True, (N // 256,), (256,), limits=Limits(instructions=200_000_000))
     assert raised.value.kind == "instructions"
     assert raised.value.line == 1
+
+
+@pytest.mark.parametrize(
+    "functions",
+    [
+        "__device__ __noinline__ unsigned f(unsigned v) { return v & 7 ? f(v - 1) * 3 + v : 1; }",
+        "__device__ __noinline__ unsigned f(unsigned v) {"
+        + "v = v * 5 + (v >> 3); v ^= v << 7;" * 1000
+        + "return v; }\n#define f(v) (f(v) + f(v + 1) + f(v + 2))",
+    ],
+    ids=["recursive", "too long together"],
+)
+def test_calls_that_nothing_can_be_put_in_the_place_of_stay_with_the_interpreter(functions: str) -> None:
+    source = f"{functions}\n__global__ void k(unsigned* out, const unsigned* in) {{ {WHERE} out[i] = f(in[i] & 63); }}"
+    _, _, expected, _ = run(source, [Bytes(4 * N), BITS], False, (N // 256,), (256,))
+    done, _, memory, _ = run(source, [Bytes(4 * N), BITS], True, (N // 256,), (256,))
+    assert not done
+    assert memory == expected
 
 
 def test_loops_that_are_carried_out_at_once_stay_with_the_interpreter() -> None:

@@ -68,8 +68,22 @@ GRADER_CHECKED inline cudaError_t cudaMemcpy2DFromArrayAsync(void *to, size_t pi
     p.srcArray = (cudaArray_t)from, p.srcPos = make_cudaPos(x / n, y, 0), p.extent = make_cudaExtent(width / n, height, 1), p.kind = kind;
     return cudaMemcpy3DAsync(&p, s, GRADER_HERE);
 }
-GRADER_CHECKED inline cudaError_t cudaMemcpyToArrayAsync(cudaArray_t to, size_t x, size_t y, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t = 0, GRADER_PLACE) { return cudaMemcpyToArray(to, x, y, from, bytes, kind, GRADER_HERE); }
-GRADER_CHECKED inline cudaError_t cudaMemcpyFromArrayAsync(void *to, cudaArray_const_t from, size_t x, size_t y, size_t bytes, cudaMemcpyKind kind, cudaStream_t = 0, GRADER_PLACE) { return cudaMemcpyFromArray(to, from, x, y, bytes, kind, GRADER_HERE); }
+// A part of one row, or whole rows.
+inline size_t grader_row_bytes(cudaArray_const_t a, size_t x, size_t bytes, int line, const char *file) {
+    cudaChannelFormatDesc d = {};
+    cudaExtent e = {};
+    if (cudaArrayGetInfo(&d, &e, nullptr, (cudaArray_t)a, line, file) != cudaSuccess) return bytes;
+    const size_t row = e.width * (d.x + d.y + d.z + d.w) / 8;
+    return x || bytes < row || bytes % row ? bytes : row;
+}
+GRADER_CHECKED inline cudaError_t cudaMemcpyToArrayAsync(cudaArray_t to, size_t x, size_t y, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t s = 0, GRADER_PLACE) {
+    const size_t row = grader_row_bytes(to, x, bytes, GRADER_HERE);
+    return cudaMemcpy2DToArrayAsync(to, x, y, from, row, row, row ? bytes / row : 0, kind, s, GRADER_HERE);
+}
+GRADER_CHECKED inline cudaError_t cudaMemcpyFromArrayAsync(void *to, cudaArray_const_t from, size_t x, size_t y, size_t bytes, cudaMemcpyKind kind, cudaStream_t s = 0, GRADER_PLACE) {
+    const size_t row = grader_row_bytes(from, x, bytes, GRADER_HERE);
+    return cudaMemcpy2DFromArrayAsync(to, row, from, x, y, row, row ? bytes / row : 0, kind, s, GRADER_HERE);
+}
 GRADER_CHECKED inline cudaError_t cudaMemcpy2DArrayToArray(cudaArray_t to, size_t to_x, size_t to_y, cudaArray_const_t from, size_t x, size_t y, size_t width, size_t height, cudaMemcpyKind kind = cudaMemcpyDeviceToDevice, GRADER_PLACE) {
     const size_t n = grader_element_bytes(from, GRADER_HERE), to_n = grader_element_bytes(to, GRADER_HERE);
     cudaMemcpy3DParms p = {};

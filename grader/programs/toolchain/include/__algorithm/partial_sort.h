@@ -19,7 +19,6 @@ __select_heap(_Iterator __first, _Iterator __middle, _Sentinel __last, _Compare 
 template <class _Policy, class _Compare, class _Iterator, class _Sentinel>
 _LIBCPP_HIDE_FROM_ABI _LIBCPP_CONSTEXPR_SINCE_CXX20 _Iterator
 __partial_sort(_Iterator __first, _Iterator __middle, _Sentinel __last, _Compare &__comp) {
-    if (__first == __middle) return _IterOps<_Policy>::next(__middle, __last);
     _Iterator __end = std::__select_heap<_Policy>(__first, __middle, __last, __comp);
     std::__sort_heap<_Policy>(__first, __middle, __comp);
     return __end;
