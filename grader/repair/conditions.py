@@ -8,8 +8,8 @@ from itertools import permutations
 from typing import TYPE_CHECKING
 
 from grader.repair import nodes
+from grader.repair.barriers import continue_changes, ends_with_return, return_changes
 from grader.repair.function import Change, Function, element_of
-from grader.repair.returns import continue_changes, ends_with_return, return_changes
 from grader.submission.cpp.tree import WORD, declared_name, descendants
 from grader.submission.lexical import Edit
 

@@ -20,9 +20,9 @@ from grader.launching.kernel import BoundKernel, Loaded, block_of, grid_of
 from grader.launching.programs import Built
 from grader.launching.trial import Run, Trials
 from grader.message import Message, joined, msg, sizes_msg
+from grader.repair.barriers import ends_with_return
 from grader.repair.function import Change, Function
 from grader.repair.nodes import condition_of, only_leaves
-from grader.repair.returns import ends_with_return
 from grader.repair.symptom import MOST_INSTRUCTIONS, SmallCase, Symptom, faults, instructions_of
 from grader.submission.cpp.tree import declared_name, descendants
 from grader.submission.lexical import Edit
