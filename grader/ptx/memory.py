@@ -193,7 +193,7 @@ class Device:
         self.launch_arguments: Any = None
         """The heap of arguments for launches that kernels make."""
         self.residence: Any = None
-        """The memory that arrays live in which generated code has reached (`grader.ptx.native.residence`)."""
+        """The memory that arrays live in which generated code has reached (`grader.ptx.native.memories`)."""
         self.workspace: MemoryArray | None = None
         """The barrier of the grid in cooperative launches (see `workspace_of`)."""
         self.textures: dict[int, Any] = {}

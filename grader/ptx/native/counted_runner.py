@@ -36,7 +36,7 @@ from grader.ptx.native.counted_loops import (
     form_of,
     spans_of,
 )
-from grader.ptx.native.counted_memory import LoopModule
+from grader.ptx.native.memories import LoopModule
 from grader.ptx.observers.interface import RepeatedAccesses
 from grader.ptx.values import Affine, Array, Value, Vec, remember, split_shift
 

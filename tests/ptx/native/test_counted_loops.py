@@ -18,8 +18,8 @@ from grader.ptx.limits import LimitExceeded, Limits
 from grader.ptx.machine.batch import Group
 from grader.ptx.memory import Device
 from grader.ptx.native import counted_runner
-from grader.ptx.native.counted_memory import LoopModule
 from grader.ptx.native.counted_runner import CountedLoop
+from grader.ptx.native.memories import LoopModule
 from grader.ptx.observers.interface import Observer
 from tests.ptx.running import Bytes, compiled
 
