@@ -70,7 +70,7 @@ def grade_with_report(
         out.print(visible_line(text(notice)), soft_wrap=True)
     marks: list[Result] = []
     early: list[ReportJob] = []
-    sure: list[Result] = []
+    is_sought = task.options.repairs and lab.repairs != "off"
 
     def written(result: Result) -> ReportJob:
         result = decider.decided(with_person(result, person), person)
@@ -87,10 +87,11 @@ def grade_with_report(
         early.append(structs.replace(job, pdf=False, pictures=False))
         rendering.submit(early[0], early[0])
         tell_news()
-        tries = task.options.repairs and lab.repairs != "off"
-        sure.append(_without_guesses(job.result) if tries else job.result)
-        terminal.show_result(out, summary(structs.replace(job, result=sure[0])))
-        out.print()
+        view = summary(job)
+        waits = is_sought and bool(view["faults"])
+        terminal.show_result(out, view, is_sought=waits)
+        if not waits:
+            out.print()
         out.file.flush()
         marks.append(result)
 
@@ -100,6 +101,17 @@ def grade_with_report(
         rendering.submit(early[-1], early[-1])
         tell_news()
         marks.append(result)
+
+    def show_late(result: Result) -> None:
+        view = summary(make_job(result, lab, language, "", pdf))
+        if is_sought and view["faults"]:
+            terminal.show_findings(out, view)
+        elif view["predicted_table"] is not None:
+            terminal.show_predicted(out, view["predicted_table"])
+        else:
+            return
+        out.print()
+        out.file.flush()
 
     def tell_news() -> None:
         for event in rendering.events():
@@ -111,6 +123,10 @@ def grade_with_report(
     try:
         with limits.bounded_memory(memory_bytes()):
             result = grade_here(task, lab, judged, swept=swept, processes=cores())
+    except KeyboardInterrupt:
+        if marks:
+            show_late(marks[-1])
+        raise
     except Exception as error:
         if not marks:
             raise
@@ -120,11 +136,7 @@ def grade_with_report(
         for line in announced.fails(task.student, lacking, str(error), traceback.format_exc()):
             out.print(line, soft_wrap=True)
     if marks:
-        before, guessed, after = (summary(make_job(one, lab, language, "", pdf)) for one in (sure[0], marks[0], result))
-        terminal.show_found_out(out, before, guessed, after)
-        if after["predicted_table"] is not None:
-            terminal.show_predicted(out, after["predicted_table"])
-            out.print()
+        show_late(result)
     job = written(result)
     with contextlib.suppress(OSError):
         write_ledger(decider, outputs.out, lab.id)
@@ -134,12 +146,6 @@ def grade_with_report(
         if rendering.unfinished:
             wait(rendering)
     return weightier((exit_code([result]), announced.code))
-
-
-def _without_guesses(result: Result) -> Result:
-    from grader.repair.verified import without_guesses
-
-    return without_guesses(result)
 
 
 def _tell(out: Console, lines: Sequence[str]) -> None:

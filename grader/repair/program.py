@@ -25,6 +25,7 @@ from grader.repair.screen import Budget
 from grader.repair.symptom import LEAST_INSTRUCTIONS, MOST_INSTRUCTIONS, faults, instructions_of
 from grader.repair.verified import OF_GPU, Proof, VerifiedRepair, judged
 from grader.result import CaseKind
+from grader.running.cases import own_factors
 from grader.running.evidence import Evidence
 from grader.running.own_program import said_of
 from grader.submission.changes import Original
@@ -296,6 +297,8 @@ def is_right(trials: Trials, kernel: BoundKernel, before: Evidence, budget: Budg
     own = kernel.sizes.planned_more(before.variant)
     more: list[tuple[CaseKind, Sizes]] = [("correct", sizes) for sizes in own if sizes in wrong]
     cases = more if more and len(more) == len(wrong) else [*cases, *more]
+    factors = own_factors(trials.lab, kernel.interpretation).items()
+    cases = [case for case in cases if factors <= case[1].items()] or cases
     small = sorted((case for case in cases if case[0] != "observe"), key=lambda case: prod(case[1].values())) or cases
     needed = {(r.kind, repr(r.sizes)): instructions_of(r) for r in before.runs if r.backend == "emulator"}
     for number, (kind, sizes) in enumerate(small):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import IO, TYPE_CHECKING, cast
 
 from grader.i18n import _
@@ -72,8 +72,12 @@ class _Visible:
             yield segment if segment.control else Segment(visible(segment.text), segment.style)
 
 
-def show_result(out: Console, view: Summary) -> None:
-    """One submission: its table of checks, its mark, and what to mend."""
+def show_result(out: Console, view: Summary, *, is_sought: bool = False) -> None:
+    """One submission: its table of checks, its mark, and what to mend.
+
+    is_sought: changes that mend it are still looked for: what to mend, `show_findings` shows when they are known, since
+    what a wrong kernel does first looks like a cause, and is not.
+    """
     from rich.text import Text
 
     view = cast(Summary, visible_all(view))
@@ -93,6 +97,15 @@ def show_result(out: Console, view: Summary) -> None:
         _hang(out, Text(_("… {points} points pending: {reason}").format(**held), style="dim"), 0, 2)
     for row in view["inapplicable"]:
         _hang(out, Text(_("· {check}: does not apply. {reason}").format(**row), style="dim"), 0, 2)
+    if is_sought:
+        _hang(out, Text(_("Trying changes to find out what to fix …"), style="dim"), 0, 2)
+    else:
+        show_findings(out, view)
+
+
+def show_findings(out: Console, view: Summary) -> None:
+    """What to mend, what is worth knowing, and predicted times."""
+    view = cast(Summary, visible_all(view))
     _show_faults(out, view)
     _show_remarks(out, view)
     if view["predicted_table"] is not None:
@@ -239,49 +252,6 @@ def _show_faults(out: Console, view: Summary) -> None:
             _hang(out, Text("→ " + fault["hint"]), 3, 5)
         _show_repair(out, fault)
         _show_follows(out, fault)
-
-
-def show_found_out(out: Console, before: Summary, guessed: Summary, after: Summary) -> None:
-    """What was found out about faults since `before` was shown: where they are, once a change there was tried.
-
-    guessed: `before` with hints that such a change would have overruled; they are shown where none was found.
-    """
-    view = cast(Summary, visible_all(after))
-    shown, known = ({(fault["message"], fault["hint"]) for fault in one["faults"]} for one in (before, guessed))
-    fresh = [fault for fault in view["faults"] if (fault["message"], fault["hint"]) not in shown]
-    # What says no more than it did is no news.
-    told = {message for message, _hint in shown}
-    fresh = [fault for fault in fresh if fault["hint"] or fault["repair"] or fault["message"] not in told]
-    hints = {fault["id"]: fault["hint"] for fault in before["faults"]}
-    faults = [
-        fault
-        for fault in fresh
-        if (fault["message"], fault["hint"]) not in known
-        and (fault["is_mended"] or fault["hint"] != hints.get(fault["id"], ""))
-    ]
-    _show_hints(out, _("Found by trying changes"), faults, hints)
-    _show_hints(out, _("How to go on"), [fault for fault in fresh if fault not in faults], hints)
-
-
-def _show_hints(out: Console, title: str, faults: Sequence[FaultView], hints: Mapping[str, str]) -> None:
-    """Print what to do about faults; hints: those shown before."""
-    from rich.text import Text
-
-    if not faults:
-        return
-    out.print(Text(title, style="bold"))
-    for fault in faults:
-        names = ", ".join(variant["name"] for variant in fault["variants"])
-        _hang(out, Text(" · ".join(filter(None, (fault["check"], names)))), 0, 2)
-        if fault["is_mended"] and fault["where"]:
-            _hang(out, Text(f"{fault['where']}  {fault['code']}", style="cyan"), 3, 5)
-        words = fault["message"] if fault["is_mended"] else fault["hint"]
-        # What was known before was not that.
-        hint = words.removesuffix(hints.get(fault["id"], "")).strip() or fault["message"]
-        _hang(out, Text("→ " + hint), 3, 5)
-        _show_repair(out, fault)
-    out.print()
-    out.file.flush()
 
 
 def show_predicted(out: Console, table: PredictedTable) -> None:

@@ -76,15 +76,38 @@ def choose(lab: Lab, cases: Cases, binding: VariantBinding, source: Mapping[str,
         if SizeRules(lab, kept).has_possible_block(own_sizes):
             return Choice(kept, [("observe", own_sizes)], own_sizes)
     if interpretation.declared and is_within(cases, interpretation.declared):
-        changed = next(
-            (s for kind, s in planned_cases if kind != "ragged" and not _agrees(s, interpretation.declared)), None
-        )
         kept_cases = SizeRules(lab, kept).planned(cases, binding.takes_sizes)
         # The value may stand in the program a second time, as `/ 5` beside `#define RADIUS 2`.
-        is_wrong = changed is not None and not trial(interpretation, changed).output_is_right
+        changed = _with_other_values(lab, planned_cases, interpretation)
+        is_wrong = any(not trial(interpretation, sizes).output_is_right for sizes in changed)
         if is_wrong and kept_cases and trial(kept, kept_cases[0][1]).output_is_right:
             return Choice(kept, kept_cases)
     return Choice(interpretation, planned_cases)
+
+
+def own_factors(lab: Lab, interpretation: Interpretation) -> dict[str, int]:
+    """Return the program's own values of those sizes that are its constants and that no array is as long as: a radius.
+
+    It may be written for these alone, by `[BLOCK + 8]` or `/ 5`, and be right.
+    """
+    extents = {axis for parameter in lab.parameters for axis in parameter.shape}
+    changed = {role for role, _name in interpretation.constants} - extents
+    return {role: value for role, value in interpretation.declared if role in changed}
+
+
+def _with_other_values(
+    lab: Lab, planned_cases: Sequence[tuple[CaseKind, Sizes]], interpretation: Interpretation
+) -> list[Sizes]:
+    """Return the first sizes on the tile that are not the program's own, then one for each further value of
+    `own_factors`, on the tile or off it."""
+    declared = interpretation.declared
+    on_tile = next((s for kind, s in planned_cases if kind != "ragged" and not _agrees(s, declared)), None)
+    chosen = [on_tile] if on_tile is not None else []
+    for role, value in own_factors(lab, interpretation).items():
+        for _kind, sizes in planned_cases:
+            if sizes[role] not in (value, *(s[role] for s in chosen)):
+                chosen.append(sizes)
+    return chosen
 
 
 def _may_be_its_own(sizes: Sizes, interpretation: Interpretation, requested: LaunchSite | None) -> bool:

@@ -106,6 +106,16 @@ WRONG: list[tuple[str, str, str, str, list[Edit]]] = [
         [("blurShared", "sum / (2 * RADIUS + 1)", "sum / (2 * RADIUS)")],
     ),
     (
+        "box-blur",
+        "naive.correct",
+        f"The constant set in line 12 has the wrong value. {EVERY}",
+        "the right value times 1.25",
+        [
+            ("", "#define BLOCK_SIZE 512\n\n", "#define BLOCK_SIZE 512\n#define WINDOW 4\n"),
+            ("blurNaive", "sum / (2 * RADIUS + 1)", "sum / WINDOW"),
+        ],
+    ),
+    (
         "transpose",
         "shared.correct",
         f"The array declared in line 36 is private to each thread: __shared__ is missing before its type. {EVERY}",

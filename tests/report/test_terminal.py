@@ -7,17 +7,12 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from msgspec import structs
 from rich.console import Console
 
 from grader import i18n
 from grader.i18n import _
-from grader.message import Message, joined, msg
-from grader.repair.verified import without_guesses
 from grader.report import terminal
 from grader.report.summary import failed_row, group_row, student_line, summary
-from grader.result import Result
-from grader.words import told
 from tests import sample_results
 from tests.report.jobs import job, named
 
@@ -45,45 +40,15 @@ def test_what_to_fix_names_the_line_and_the_remedy() -> None:
     assert "   → Declare the tile as t[T][T + 1]." in text
 
 
-@pytest.mark.parametrize("is_found", [True, False])
-def test_a_hint_that_a_change_may_overrule_is_shown_where_none_was_found(is_found: bool) -> None:
-    """It waits until the changes were tried."""
-    whole = sample_results.failed()
-
-    def with_hint(hint: Message | None) -> Result:
-        checks = [structs.replace(c, hint_said=hint) if c.check == "races" else c for c in whole.checks]
-        return structs.replace(whole, checks=[told(c) if c.check == "races" else c for c in checks])
-
-    guess, found = msg("checks.correct.hint_by_hand"), msg("repairs.barrier_after", line=9)
-    guessed = with_hint(guess)
-    sure = without_guesses(guessed)
-    file = io.StringIO()
-    views = [summary(job(one)) for one in (sure, guessed, with_hint(found if is_found else guess))]
-    assert "Follow one" not in shown(job(sure)) and "Follow one" in shown(job(guessed))
-    terminal.show_found_out(terminal.console(file), *views)
-    title, words = ("Found by trying changes", "line 9") if is_found else ("How to go on", "Follow one element")
-    assert title in file.getvalue() and words in file.getvalue()
-    assert ("Follow one" in file.getvalue()) != is_found
-
-
-def test_what_was_seen_is_told_at_once_and_once() -> None:
-    whole = sample_results.failed()
-    seen = msg("checks.bank_conflicts.hint_words", n=16)
-    guess, found = msg("checks.bank_conflicts.hint_odd", pitch=34), msg("repairs.padding", line=9)
-
-    def with_hint(*said: Message) -> Result:
-        checks = [
-            told(structs.replace(c, hint_said=joined(*said))) if c.check == "bank_conflicts" else c
-            for c in whole.checks
-        ]
-        return structs.replace(whole, checks=checks)
-
-    guessed, file = with_hint(seen, guess), io.StringIO()
-    sure = without_guesses(guessed)
-    text = shown(job(sure))
-    assert "16 different words" in text and "odd" not in text
-    terminal.show_found_out(terminal.console(file), *(summary(job(r)) for r in (sure, guessed, with_hint(found, seen))))
-    assert "line 9" in file.getvalue() and "different words" not in file.getvalue()
+def test_what_to_fix_waits_for_the_changes_that_are_tried() -> None:
+    """What a wrong kernel does first looks like a cause: it is not shown before the cause is known."""
+    file, view = io.StringIO(), summary(job(sample_results.failed()))
+    terminal.show_result(terminal.console(file), view, is_sought=True)
+    before = file.getvalue()
+    assert "✗ needs work" in before and before.rstrip().endswith("Trying changes to find out what to fix …")
+    terminal.show_findings(terminal.console(file), view)
+    whole = shown(job(sample_results.failed()))
+    assert file.getvalue().removeprefix(before) == whole[whole.index("\nWhat to fix") :]
 
 
 def test_nothing_to_fix_is_no_heading() -> None:

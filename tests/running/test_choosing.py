@@ -128,7 +128,13 @@ __global__ void naive(const float *in, float *out, int count)
 
 
 @pytest.mark.parametrize(
-    ("divisor", "verdict", "remarks"), [("(2 * RADIUS + 1)", "pass", 0), ("5", "pass", 1), ("4", "fail", 0)]
+    ("divisor", "verdict", "remarks"),
+    [
+        ("(2 * RADIUS + 1)", "pass", 0),
+        ("5", "pass", 1),
+        ("(RADIUS < 4 ? 2 * RADIUS + 1 : 5)", "pass", 1),
+        ("4", "fail", 0),
+    ],
 )
 def test_a_constant_whose_value_stands_in_the_program_twice(
     tmp_path: Path, divisor: str, verdict: str, remarks: int
