@@ -212,3 +212,9 @@ def verdict(evidence: Evidence, few_lanes: FewLanes) -> Verdict:
     hint = msg("few_lanes.hint_block", x=x, y=y * z) if x * y * z < WARP_LANES // 2 else msg("few_lanes.hint_turns")
     data = {"requests": few_lanes.requests, "needed_requests": few_lanes.needed}
     return failed(message, hint, few_lanes.line, data=data, file=few_lanes.file)
+
+
+def file_of_launch(evidence: Evidence) -> str:
+    """The file that the launch stands in, "" where that is the kernel's."""
+    site = evidence.bound.requested
+    return site.file if site is not None and site.file != evidence.bound.kernel.file else ""

@@ -13,7 +13,7 @@ import numpy as np
 
 from grader.checks import hazards, host
 from grader.checks.base import Verdict, failed, not_applicable, passed
-from grader.checks.outcomes import explained, grid_left_out, of_set_bytes, seen_at, verdict_of_runs
+from grader.checks.outcomes import explained, grid_left_out, is_dynamic, of_set_bytes, seen_at, verdict_of_runs
 from grader.devices import UNSET_BYTE
 from grader.diagnosis.text import hazard_msg
 from grader.lab import formula
@@ -360,7 +360,7 @@ def of_hazards(evidence: Evidence, diagnosis: Diagnosis | None) -> Message | Non
     outside = evidence.hazards("out_of_bounds", "uninitialized")
     if outside and not _is_moved(diagnosis):
         hint = hazards.memory_hint(evidence, outside[0])
-        if "memory_safety" not in judged or hazards.is_dynamic(evidence, outside[0]):
+        if "memory_safety" not in judged or is_dynamic(evidence, outside[0]):
             return hint
         return msg("checks.correct.hint_memory_first")
     unordered = hazards.counted(evidence.hazards(*hazards.KINDS))

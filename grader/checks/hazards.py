@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from math import prod
 
-from grader.checks import host
+from grader.checks import host, outcomes
 from grader.checks.base import Verdict, failed, not_measured, passed
 from grader.diagnosis.text import element, hazard_msg, thread_msg
 from grader.lab.checks import RacesSettings, Settings
@@ -18,9 +17,6 @@ from grader.message import Message, joined, msg, sizes_msg
 from grader.ptx.records import Hazard
 from grader.running.evidence import Evidence
 from grader.submission.cpp.scopes import branch_around
-from grader.submission.cpp.syntax import Name, Number, SizeOf
-from grader.submission.kernels.records import LaunchSite
-from grader.submission.kernels.symbolic import leaves_of
 
 KINDS = ("race", "barrier_divergence", "warp_sync")
 
@@ -120,10 +116,6 @@ def one_line_hint(hazard: Hazard) -> Message:
     return msg("checks.races.hint_one_line", line=hazard.line, one=one, other=other)
 
 
-ELEMENT_BYTES = (Number(2), Number(4), Number(8))
-"""Factors that stand for the size of an element."""
-
-
 def judge_memory_safety(evidence: Evidence, settings: Settings) -> Verdict:
     """Fail at the first line that accesses memory out of bounds or reads memory that nothing wrote."""
     if "hazards" in evidence.unmeasured:
@@ -147,8 +139,8 @@ def memory_hint(evidence: Evidence, hazard: Hazard) -> Message:
 
 
 def _of_hazard(evidence: Evidence, hazard: Hazard) -> Message:
-    if is_dynamic(evidence, hazard):
-        return _dynamic_hint(evidence, hazard)
+    if outcomes.is_dynamic(evidence, hazard):
+        return outcomes.dynamic_hint(evidence, hazard)
     if hazard.kind == "uninitialized" and hazard.space == "shared" and not _is_unordered(evidence, hazard.array):
         # Whoever stores it, if anybody, does so behind a barrier after this line: none is missing between the two.
         return msg("checks.memory_safety.hint_shared_unwritten")
@@ -159,35 +151,6 @@ def _is_unordered(evidence: Evidence, array: str) -> bool:
     """Whether reads of a shared array race with writes to it, which may come too late."""
     races = evidence.hazards("race")
     return any(h.space == "shared" and h.array == array and not h.detail.startswith("write_write") for h in races)
-
-
-def is_dynamic(evidence: Evidence, hazard: Hazard) -> bool:
-    """Whether it is an access past the end of an array whose size the launch says."""
-    dynamic = {array.name for array in evidence.bound.kernel.shared_arrays if array.dynamic}
-    return hazard.kind == "out_of_bounds" and hazard.detail == "after" and hazard.array in dynamic
-
-
-def _dynamic_hint(evidence: Evidence, hazard: Hazard) -> Message:
-    site = evidence.bound.requested
-    sizes = next((r.sizes for r in evidence.runs_of("correct", "observe") if hazard in r.outcome.hazards), {})
-    fits_if_elements = hazard.offset_bytes // hazard.width_bytes < hazard.array_bytes
-    is_size = site is not None and isinstance(site.shared_expression, Name) and hazard.array_bytes in sizes.values()
-    in_elements = site is not None and fits_if_elements and (is_size or counts_elements(site))
-    name = "hint_dynamic" if in_elements else "hint_dynamic_short"
-    array, count = hazard.array, hazard.array_bytes
-    return msg(f"checks.memory_safety.{name}", array=array, bytes=count, sizes=sizes_msg(sizes))
-
-
-def counts_elements(site: LaunchSite) -> bool:
-    """Whether a launch's shared memory is written as a number of elements: a product without `sizeof` or its value.
-
-    What is one name or one number may be a number of bytes, unless it is as many as the block has threads.
-    """
-    written = site.shared_expression
-    if written is None or any(isinstance(leaf, SizeOf) or leaf in ELEMENT_BYTES for leaf in leaves_of(written)):
-        return False
-    is_one = isinstance(written, Name | Number)
-    return not is_one or (site.block is not None and site.shared_bytes == prod(site.block))
 
 
 def _static_hint(hazard: Hazard) -> Message:

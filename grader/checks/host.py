@@ -12,7 +12,8 @@ from dataclasses import asdict, dataclass, replace
 from math import prod
 
 from grader import devices
-from grader.checks.base import Verdict, compared, failed, not_applicable, not_measured, passed
+from grader.checks.base import Verdict, compared, failed, file_of_launch, not_applicable, not_measured, passed
+from grader.checks.outcomes import grid_left_out, short_of_bytes
 from grader.lab import formula
 from grader.lab.checks import HostCodeSettings, LaunchesSettings, OverlapSettings, Settings
 from grader.lab.records import Sizes
@@ -35,12 +36,6 @@ def judge_launch(evidence: Evidence, settings: Settings) -> Verdict:
         return replace(_instead(evidence, instead), file=evidence.file_of(instead.file))
     verdict = _judged_launch(evidence)
     return replace(verdict, file=verdict.file or file_of_launch(evidence))
-
-
-def file_of_launch(evidence: Evidence) -> str:
-    """The file that the launch stands in, "" where that is the kernel's."""
-    site = evidence.bound.requested
-    return site.file if site is not None and site.file != evidence.bound.kernel.file else ""
 
 
 def _of_function(evidence: Evidence) -> Verdict:
@@ -142,6 +137,9 @@ def _judged_launch(evidence: Evidence) -> Verdict:
         verdict = _of_grid(evidence, site.grid, threads, site.line)
         if verdict is not None:
             return verdict
+    short = grid_left_out(evidence, evidence.runs_of("correct", "observe")) or short_of_bytes(evidence)
+    if short is not None:
+        return short
     return passed(msg("checks.launch.passed", shape=shape, n=threads), line=site.line, data={"threads": threads})
 
 

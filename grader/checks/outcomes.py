@@ -11,17 +11,21 @@ from math import prod
 
 import numpy as np
 
-from grader.checks.base import Verdict, errored, failed, not_applicable, not_measured, passed, remedy
-from grader.checks.host import file_of_launch
+from grader.checks.base import Verdict, errored, failed, file_of_launch, not_applicable, not_measured, passed, remedy
 from grader.diagnosis.text import difference_msg, hazard_msg
 from grader.lab import formula
 from grader.lab.checks import CaseSettings
+from grader.lab.records import Sizes
 from grader.launching.backend import LaunchOutcome, reason_msg
 from grader.launching.kernel import geometry
 from grader.launching.trial import Run
 from grader.measured import Diagnosis
 from grader.message import Message, joined, msg, sizes_msg
+from grader.ptx.records import Hazard
 from grader.running.evidence import Evidence
+from grader.submission.cpp.syntax import Name, Number, SizeOf
+from grader.submission.kernels.records import LaunchSite
+from grader.submission.kernels.symbolic import leaves_of
 from grader.submission.records import LaunchPlan
 
 REASONS = {
@@ -321,6 +325,71 @@ def _is_rounded_up(plan: LaunchPlan, axis: int) -> bool:
     (name,) = names
     tile = plan.tile[axis]
     return all(formula.integer(text, {name: size}) * tile >= size for size in (tile, tile + 1, 2 * tile - 1, 4 * tile))
+
+
+ELEMENT_BYTES = (Number(2), Number(4), Number(8))
+"""Factors that stand for the size of an element."""
+
+
+def short_of_bytes(evidence: Evidence) -> Verdict | None:
+    """The verdict on a launch that gives an array in shared memory elements in place of bytes, or none at all."""
+    for run in evidence.runs_of("correct", "observe"):
+        for hazard in run.outcome.hazards:
+            if is_dynamic(evidence, hazard) and _is_of_the_launch(evidence, hazard, run.sizes):
+                line = evidence.bound.requested.line if evidence.bound.requested is not None else 0
+                data: dict[str, str | int] = {"array": hazard.array, "bytes": hazard.array_bytes}
+                message = msg("checks.launch.short_of_bytes", sizes=sizes_msg(run.sizes), **data)
+                return failed(message, dynamic_hint(evidence, hazard), line, data=data, file=file_of_launch(evidence))
+    return None
+
+
+def is_dynamic(evidence: Evidence, hazard: Hazard) -> bool:
+    """Whether it is an access past the end of an array whose size the launch says."""
+    dynamic = {array.name for array in evidence.bound.kernel.shared_arrays if array.dynamic}
+    return hazard.kind == "out_of_bounds" and hazard.detail == "after" and hazard.array in dynamic
+
+
+def dynamic_hint(evidence: Evidence, hazard: Hazard) -> Message:
+    """What to do about such an access."""
+    sizes = next((r.sizes for r in evidence.runs_of("correct", "observe") if hazard in r.outcome.hazards), {})
+    name = (
+        "hint_dynamic" if not hazard.array_bytes or _is_in_elements(evidence, hazard, sizes) else "hint_dynamic_short"
+    )
+    array, count = hazard.array, hazard.array_bytes
+    return msg(f"checks.memory_safety.{name}", array=array, bytes=count, sizes=sizes_msg(sizes))
+
+
+def _is_of_the_launch(evidence: Evidence, hazard: Hazard, sizes: Sizes) -> bool:
+    """Whether the launch has no bytes for the array or a number of elements in their place, or fewer bytes than the lab
+    gives such a block, which the access would be within."""
+    site, plan = evidence.bound.requested, evidence.interpretation
+    if site is None or plan is None:
+        return False
+    rule = evidence.lab.launch_of(evidence.variant).shared_bytes
+    threads = prod(geometry(plan.launch, sizes).block)
+    lab_bytes = formula.integer(rule, {**sizes, "threads": threads}) if rule and sizes else 0
+    if not hazard.array_bytes or hazard.array_bytes < hazard.offset_bytes + hazard.width_bytes <= lab_bytes:
+        return True
+    return _is_in_elements(evidence, hazard, sizes)
+
+
+def _is_in_elements(evidence: Evidence, hazard: Hazard, sizes: Sizes) -> bool:
+    site = evidence.bound.requested
+    fits_if_elements = hazard.offset_bytes // hazard.width_bytes < hazard.array_bytes
+    is_size = site is not None and isinstance(site.shared_expression, Name) and hazard.array_bytes in sizes.values()
+    return site is not None and fits_if_elements and (is_size or _counts_elements(site))
+
+
+def _counts_elements(site: LaunchSite) -> bool:
+    """Whether a launch's shared memory is written as a number of elements: a product without `sizeof` or its value.
+
+    What is one name or one number may be a number of bytes, unless it is as many as the block has threads.
+    """
+    written = site.shared_expression
+    if written is None or any(isinstance(leaf, SizeOf) or leaf in ELEMENT_BYTES for leaf in leaves_of(written)):
+        return False
+    is_one = isinstance(written, Name | Number)
+    return not is_one or (site.block is not None and site.shared_bytes == prod(site.block))
 
 
 def of_set_bytes(evidence: Evidence, diagnosis: Diagnosis | None) -> Message | None:

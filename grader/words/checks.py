@@ -234,6 +234,9 @@ LAUNCH: Texts = {
     ),
     "hint_exchanged": N_("Exchange the two arguments. The kernel itself was graded with both in their places."),
     "own_check": N_("The program's own check shows it: “{line}”."),
+    "short_of_bytes": N_(
+        "At {sizes} the launch gives the array {array} in shared memory {bytes} bytes, fewer than the kernel uses."
+    ),
     "hint_of_program": N_("The kernel itself was graded as if it were launched rightly."),
     "passed": Plural("A block of {shape} threads ({n} thread).", "A block of {shape} threads ({n} threads)."),
     "too_large": N_(

@@ -9,7 +9,9 @@ import pytest
 from grader.lab.compare import Difference
 from grader.launching.trial import Run
 from grader.result import Check
-from tests.checks.evidence_factory import check, evidence, kernel, run, site
+from grader.submission.cpp.syntax import Number
+from grader.submission.kernels.records import SharedArray
+from tests.checks.evidence_factory import check, evidence, hazard, kernel, run, site
 
 UNWRITTEN = Difference(total=2048, mismatches=1000, unwritten=1000, first=(0, 32), expected=1.0, got=0.0, name="out")
 WRITTEN = replace(UNWRITTEN, unwritten=0)
@@ -24,14 +26,15 @@ def launched(
     zeroed: tuple[str, ...] = (),
     status: str = "ok",
     swapped: bool = False,
+    name: str = "correct",
 ) -> Check:
-    """What `correct` says of a kernel that is wrong at 40 × 70, launched on a grid of these formulas."""
+    """What a check says of a kernel that is wrong at 40 × 70, launched on a grid of these formulas."""
     given = evidence(requested=replace(site((32, 32, 1)), seems_swapped=swapped))
     assert given.interpretation is not None
     plan = replace(given.interpretation.launch, covers=covers, tile=tile, grid_formula=grid)
     wrong: Run = replace(run("correct", difference, status=status), sizes=OBLONG)
     interpretation = replace(given.interpretation, launch=plan, zeroed=zeroed)
-    return check(replace(given, interpretation=interpretation, runs=(run("correct"), wrong)), "correct")
+    return check(replace(given, interpretation=interpretation, runs=(run("correct"), wrong)), name)
 
 
 @pytest.mark.parametrize(
@@ -102,6 +105,7 @@ def test_what_is_known_of_the_grid_stands_in_the_data() -> None:
         "grid": [2, 2, 1],
         "covered": 64,
         "extent": 70,
+        "due_to": "launch",
     }
 
 
@@ -148,3 +152,31 @@ def test_what_was_set_to_zero_before_looks_written() -> None:
 
 def test_a_right_kernel_s_grid_is_not_looked_at() -> None:
     assert launched("cols / 32", "1", difference=replace(UNWRITTEN, mismatches=0, unwritten=0)).status == "pass"
+
+
+def test_such_a_launch_is_paid_for_as_one() -> None:
+    row, correct = launched("cols / 32", "(rows + 31) / 32", name="launch"), launched("cols / 32", "(rows + 31) / 32")
+    assert (row.status, row.earned, row.line, row.message) == ("fail", 0, 60, correct.message)
+    assert launched("cols / 32", "1", name="launch", difference=WRITTEN).status == "pass"
+
+
+@pytest.mark.parametrize(
+    ("written", "given", "offset", "status"),
+    [
+        (Number(1024), 1024, 1024, "fail"),  # As many as the block has threads: elements.
+        (None, 0, 0, "fail"),  # Nothing is asked for.
+        (Number(2048), 2048, 2048, "pass"),  # May be a number of bytes that the kernel leaves by a slip of its own.
+    ],
+)
+def test_a_launch_that_gives_too_few_bytes(written: Number | None, given: int, offset: int, status: str) -> None:
+    dynamic = replace(kernel(), shared_arrays=(SharedArray("t", 7, "float32", None, True),))
+    beyond = hazard("out_of_bounds", "after", offset_bytes=offset, array_bytes=given)
+    launch = replace(site((32, 32, 1), given), shared_expression=written)
+    row = check(evidence(kernel=dynamic, requested=launch, runs=(run("correct", hazards=(beyond,)),)), "launch")
+    assert (row.status, row.line) == (status, 60)
+    if status == "fail":
+        assert row.message == (
+            f"At rows = 64, cols = 64 the launch gives the array t in shared memory {given} bytes, "
+            "fewer than the kernel uses."
+        )
+        assert "counts bytes, not elements" in row.hint
