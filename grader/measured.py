@@ -222,12 +222,31 @@ class PredictedTime(Record, frozen=True):
     against: str = ""
 
 
+FasterKind = Literal[
+    "padding",
+    "axes",
+    "neighbours",
+    "unrolled",
+    "restrict",
+    "elements",
+    "launch",
+    "register",
+    "precision",
+    "powers",
+    "quotients",
+    "vector",
+]
+
+
 class FasterChange(Record, frozen=True):
     """The smallest change that was found with which a right kernel is predicted to be faster: compiled, run and graded.
 
     file, line: where.  kind: "padding" (rows of shared arrays an element longer), "axes" (x and y of threads in each
     other's place), "neighbours" (elements in steps of all threads), "unrolled" (a loop), "restrict" (pointers that no
-    other one overlaps), "elements" (several for each thread of a smaller block), "launch" (another block).
+    other one overlaps), "elements" (several for each thread of a smaller block), "launch" (another block), "register"
+    (what a loop adds to global memory kept in a variable), "precision" (float for double), "powers" (products and roots
+    for `pow`, `rsqrtf` for 1 over a root), "quotients" (one for several with the same divisor), "vector" (neighbouring
+    elements loaded at once).
     diff: lines of a unified diff without its head; [] where the lab file keeps it from who reads this.
     effect: what it does to the accesses of a line, or to instructions, as it was counted; "" where the worst line is as
     it was.
@@ -237,7 +256,7 @@ class FasterChange(Record, frozen=True):
 
     file: str
     line: int
-    kind: Literal["padding", "axes", "neighbours", "unrolled", "restrict", "elements", "launch"]
+    kind: FasterKind
     device: str
     size: dict[str, int]
     predicted_us: float

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import get_args
 
 from msgspec import structs
 
@@ -19,17 +19,19 @@ from grader.lab.records import Sizes
 from grader.launching.kernel import BoundKernel, bound_kernels
 from grader.launching.programs import ProgramStore
 from grader.launching.trial import Trials
-from grader.measured import Counters, FasterChange, PredictedTime, Ratio
+from grader.measured import Counters, FasterChange, FasterKind, PredictedTime, Ratio
 from grader.message import Message
 from grader.repair.faster_changes import (
     axis_changes,
     block_changes,
     padding_changes,
     shape_changes,
+    sized_padding_changes,
     strided_changes,
     unrolled_changes,
 )
-from grader.repair.faster_elements import element_changes, restrict_changes, sized_padding_changes, with_rows
+from grader.repair.faster_elements import element_changes, tile_changes, with_rows
+from grader.repair.faster_values import arithmetic_changes, register_changes, restrict_changes, vector_changes
 from grader.repair.function import Change, changed, functions_of
 from grader.repair.launches import launches_of
 from grader.repair.program import READING, Rerun, is_other, is_right, rebound
@@ -45,7 +47,7 @@ from grader.submission.records import Submission
 from grader.submission.source import SourceText
 from grader.timing.instructions import Processor
 from grader.timing.model import Prediction as ModelTime
-from grader.timing.prediction import FollowedLaunch, followed, ratio_of, record_of
+from grader.timing.prediction import LONG_STEPS, FollowedLaunch, followed, ratio_of, record_of
 
 LEAST_GAIN = 1.15
 """How many times as fast a kernel has to be with a change, by prediction, for that to be told."""
@@ -57,9 +59,7 @@ MAX_WORK = 4_000_000
 """Of all kernels of a submission, in the unit of `Budget`."""
 PREDICTING = 500_000
 """Work of a prediction, machine code included."""
-MAX_PREDICTED = 4
-MAX_PROOFS = 3
-MAX_TIMED = 3
+MAX_PREDICTED, MAX_PROOFS, MAX_TIMED = 4, 3, 3
 """Changes of a kernel that are predicted, graded in full until one passes, and on a GPU graded to be timed."""
 LEAST_MEASURED_GAIN = 1.05
 """The least ratio of a change that was timed, whatever was predicted of it."""
@@ -71,21 +71,18 @@ HELD = ("present", "compiles", "launch", *checks_with("result"), "deterministic"
 """Checks that a kernel which is right does not fail."""
 CHECKS = {"bank_conflicts": "bank_conflicts", "uncoalesced": "coalescing"}
 """The checks on what costs time and need not be there."""
-KINDS: Mapping[str, Literal["padding", "axes", "neighbours", "unrolled", "restrict", "elements", "launch"]] = {
-    "padding": "padding",
+KINDS: Mapping[str, FasterKind] = {kind: kind for kind in get_args(FasterKind)} | {
     "index": "axes",
     "bound": "neighbours",
     "loop": "unrolled",
-    "restrict": "restrict",
-    "elements": "elements",
-    "launch": "launch",
+    "tiles": "elements",
 }
 """What a result calls a change, by what is changed in particular or by its kind."""
 UNROLLING = ("latency", "issue")
 """What limits a kernel whose loops may be too short to fill the pauses between their steps, or whose loads may wait for
 stores before them."""
 COMPUTING = ("issue", "arithmetic")
-"""What limits a kernel whose warps may have lanes that stand idle."""
+"""The same whose warps may have lanes that stand idle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +299,7 @@ class _Search:
             if name in program.times:
                 continue
             program.times[name] = None
-            launch = followed(kernel, size_of[name], processor, stores)
+            launch = followed(kernel, size_of[name], processor, stores, LONG_STEPS)
             if not isinstance(launch, Message):
                 following.append((program, name, launch))
         times = self.prediction.predict([launch for _program, _name, launch in following])
@@ -316,12 +313,14 @@ class _Search:
         launches = [(file, launch) for file in self.original.files() for launch in launches_of(file)]
         launches = [row for row in launches if kernels_at(self.original, *row) == [name]]
         own = [launch for file, launch in launches if file is parsed]
+        only = own if len(own) == 1 else []
+        yield from ((parsed, change, "accesses") for f in functions[:1] for change in register_changes(f))
+        yield from ((parsed, change, "arithmetic") for change in arithmetic_changes(functions))
+        yield from ((parsed, change, "accesses") for f in functions[:1] for change in vector_changes(f))
         if subject.gain_without("bank_conflicts") >= LEAST_GAIN:
             yield from ((parsed, change, "bank_conflicts") for change in padding_changes(functions))
-            for launch in own if len(own) == 1 else ():
-                yield from (
-                    (parsed, c, "bank_conflicts") for f in functions[:1] for c in sized_padding_changes(f, launch)
-                )
+            sized = (sized_padding_changes(f, launch) for launch in only for f in functions[:1])
+            yield from ((parsed, change, "bank_conflicts") for changes in sized for change in changes)
         if subject.gain_without("uncoalesced") >= LEAST_GAIN:
             yield from ((parsed, c, "uncoalesced") for function in functions for c in strided_changes(function))
             yield from ((parsed, change, "uncoalesced") for f in functions[:1] for change in axis_changes(f))
@@ -329,13 +328,13 @@ class _Search:
             yield from ((parsed, change, "instructions") for change in unrolled_changes(functions))
         geometry = subject.kernel.geometry(subject.time.size)
         block = geometry.block
-        # Rows of warps only: others ask for more lines.
-        if len(own) == 1 and block[0] >= WARP_LANES:
-            yield from ((parsed, change, "") for f in functions[:1] for change in element_changes(f, own[0], block))
+        for launch in only if functions else ():
+            # Rows of warps only: others ask for more lines.
+            if block[0] >= WARP_LANES:
+                yield from ((parsed, change, "") for change in element_changes(functions[0], launch, block))
+            yield from ((parsed, change, "accesses") for change in tile_changes(functions[0], launch, block))
         if geometry.threads not in BLOCKS or block[0] < min(WARP_LANES, geometry.threads):
-            yield from (
-                (file, change, "") for file, launch in launches for change in block_changes(launch, file, block)
-            )
+            yield from ((file, c, "") for file, launch in launches for c in block_changes(launch, file, block))
         if subject.time.limiter in COMPUTING:
             yield from ((file, change, "") for file, launch in launches for change in shape_changes(launch))
         if subject.time.limiter in UNROLLING:
@@ -368,7 +367,8 @@ class _Search:
         """Return the kernel in a changed program; None where it is not found there."""
         if change.kind == "launch":
             read = rebound(subject.kernel, program.submission)
-            return with_rows(subject.kernel, read) if read is not None and change.detail == "elements" else read
+            has_rows = change.detail in ("elements", "tiles")
+            return with_rows(subject.kernel, read, change.detail) if read is not None and has_rows else read
         # Padded, or not, it may be another variant to who reads it anew.
         before = subject.kernel.binding
         same = [k for k in program.submission.kernels if (k.name, k.file) == (before.kernel.name, before.kernel.file)]
@@ -477,18 +477,21 @@ def _is_spoilt(before: Sequence[Check], after: Sequence[Check], left_out: Collec
 
 def _is_less(before: Counters, after: Counters, cause: str) -> bool:
     """Whether fewer wavefronts, sectors or instructions are counted, by what a change is to mend, and of the others no
-    more where it is to mend none of them; wavefronts and sectors for each access."""
+    more where it is to mend none of them; wavefronts and sectors for each access, and all together where accesses are
+    what is to be saved, or nothing of them is touched."""
 
-    def each(counters: Counters, space: str) -> float:
+    def counted(counters: Counters, space: str) -> float:
         rows = [row for row in counters.by_line if row.space == space]
-        return sum(row.wavefronts + row.sectors for row in rows) / max(1, sum(row.lanes for row in rows))
+        lanes = 1 if cause in ("accesses", "arithmetic") else max(1, sum(row.lanes for row in rows))
+        return sum(row.wavefronts + row.sectors for row in rows) / lanes
 
     if cause in CHECKS:
         space = "shared" if cause == "bank_conflicts" else "global"
-        return each(after, space) < each(before, space)
+        return counted(after, space) < counted(before, space)
     if cause == "instructions" and (after.thread_instructions or 0) >= (before.thread_instructions or 0):
         return False
-    return all(each(after, space) <= each(before, space) for space in ("shared", "global"))
+    rows = [(counted(after, space), counted(before, space)) for space in ("shared", "global")]
+    return all(new <= old for new, old in rows) and (cause != "accesses" or any(new < old for new, old in rows))
 
 
 def with_faster(result: Result, changes: Mapping[str, FasterChange]) -> Result:

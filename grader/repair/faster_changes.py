@@ -14,7 +14,7 @@ from grader.repair.function import Change, Function
 from grader.repair.launches import Launch, axes_of, source_of
 from grader.repair.nodes import operator_of, sides_of, unbracketed, value_of
 from grader.repair.several_places import OTHER, array_changes, axis_places, numbers_of, replaced_in
-from grader.submission.cpp.tree import ParsedFile, declared_name, descendants
+from grader.submission.cpp.tree import ParsedFile, declared_name, descendants, qualifiers_of
 from grader.submission.lexical import Edit
 
 if TYPE_CHECKING:
@@ -78,6 +78,51 @@ def _row_length(function: Function, indices: Node, length: str) -> Node | None:
         if (factors := _factors(node)) is not None and function.text(factors[1]) == length
     ]
     return lengths[0] if len(lengths) == 1 and len(indices.named_children) == 1 else None
+
+
+# -- rows that the launch sizes ------------------------------------------------------------
+
+
+def sized_padding_changes(function: Function, launch: Launch) -> Iterator[Change]:
+    """Rows of `extern __shared__ tile[]` an element longer, whose elements are all `tile[y * width + x]`, with as many
+    bytes more in the launch."""
+    arrays = [
+        declared_name(declarator)
+        for node in function.nodes
+        if node.type == "declaration" and {"extern", "__shared__"} <= qualifiers_of(node)
+        for declarator in node.children_by_field_name("declarator")
+    ]
+    sides = _sides_in_bytes(launch)
+    if len(arrays) != 1 or sides is None or launch.function.parsed != function.parsed:
+        return
+    indices = [a.node.child_by_field_name("indices") for a in function.accesses if a.array == arrays[0]]
+    lengths = [_last_factor(index) if index is not None else None for index in indices]
+    found = [length for length in lengths if length is not None]
+    if not found or len(found) != len(indices) or len({function.text(length) for length in found}) != 1:
+        return
+    edits = [function.replaced(length, f"({function.text(length)} + 1)") for length in found]
+    edits.append(launch.function.replaced(sides, f"({launch.function.text(sides)} + 1)"))
+    yield Change("launch", function.line(found[0]), tuple(edits), 2.4, "array", "padding")
+
+
+def _last_factor(index: Node) -> Node | None:
+    """The last factor of the only product in an index `y * width + x`."""
+    products = [node for node in descendants(index) if operator_of(node) == "*"]
+    return sides_of(products[0])[1] if len(products) == 1 else None
+
+
+def _sides_in_bytes(launch: Launch) -> Node | None:
+    """The second factor of `width * height * sizeof(float)`."""
+    if launch.shared is None:
+        return None
+    factors = [launch.shared]
+    while operator_of(factors[0]) == "*":
+        left, right = sides_of(factors[0])
+        if left is None or right is None:
+            return None
+        factors[:1] = [left, right]
+    sides = [factor for factor in factors if factor.type != "sizeof_expression"]
+    return sides[1] if len(sides) == 2 and len(factors) == 3 else None
 
 
 # -- the axes of threads ---------------------------------------------------------------

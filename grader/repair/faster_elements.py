@@ -1,5 +1,5 @@
-"""Changes that give each thread several elements where there is a thread for each, and that ask for memory otherwise:
-rows of an array that the launch sizes an element longer, pointers that no other one overlaps.
+"""Changes that give each thread several elements where there is a thread for each: rows of its block between barriers,
+and of the tiles of a sum whose barriers stand in a loop.
 
 Each is tried: nothing here need be right, or fast.
 """
@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from grader.launching.kernel import BoundKernel
-from grader.repair.function import Change, Function, parameter_nodes
+from grader.repair.function import Change, Function
 from grader.repair.launches import Launch, axes_of
-from grader.repair.nodes import ancestors, is_stored, named_in, operator_of, sides_of, value_of
+from grader.repair.nodes import ancestors, listed, operator_of, sides_of, terms_of, value_of
 from grader.repair.several_places import axis_places
 from grader.submission.cpp.tree import LOOPS, declared_name, descendants, qualifiers_of
 from grader.submission.lexical import Edit
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 THREADS = 256
 """Of a block whose threads do several elements each: eight such blocks wait for memory in turns, where two of 1024
 threads all wait at once."""
+LEAST_THREADS = 64
+"""Of a block whose threads do several elements of a tile each: with fewer the multiprocessor has too few of them."""
 COUNTERS = ("k", "j", "step", "part")
 _ROW_MACRO = re.compile(r"\(?[^()]*\+threadIdx\.y\)?|\(?threadIdx\.y\)?")
 
@@ -69,15 +71,187 @@ def smaller_block(block: tuple[int, int, int]) -> tuple[int, int, int]:
     return (width, rows, 1) if depth == 1 and rows and height > rows and height % rows == 0 else block
 
 
-def with_rows(kernel: BoundKernel, read: BoundKernel) -> BoundKernel | None:
-    """A kernel in the blocks of a changed program, each of which does what one of the program as it was does."""
+def with_rows(kernel: BoundKernel, read: BoundKernel, detail: str) -> BoundKernel | None:
+    """A kernel in the blocks of a changed program, each of which does what one of the program as it was does.
+
+    detail: of the change.
+    """
     plan = kernel.interpretation.launch
     if plan.block_formula:
         return None
-    launch = replace(plan, block=smaller_block(plan.block), line=read.interpretation.launch.line)
+    smaller = fewer_rows if detail == "tiles" else smaller_block
+    launch = replace(plan, block=smaller(plan.block), line=read.interpretation.launch.line)
     interpretation = replace(read.interpretation, launch=launch)
     binding = replace(read.binding, interpretations=(interpretation,), others=())
     return BoundKernel(read.lab, read.submission, binding, interpretation)
+
+
+# -- several elements where barriers stand in a loop -------------------------------------
+
+
+def tile_changes(function: Function, launch: Launch, block: tuple[int, int, int]) -> Iterator[Change]:
+    """Blocks of a quarter of the rows, or half of them, whose threads do as many elements of a tile each: what they sum
+    up is kept side by side, so that what all of them read of a shared row is loaded once.
+
+    For kernels with barriers in a loop.  block: as it is launched now.
+    """
+    height, rows = block[1], fewer_rows(block)[1]
+    if rows == height or launch.function.parsed != function.parsed or _macros_of_threads(function) != set():
+        return
+    counter = next((name for name in COUNTERS if name not in function.parsed.words(function.item.node)), None)
+    shorter = _shorter_block(launch, height, height // rows)
+    if counter is None or shorter is None or any(_leaves(node) for node in function.body.named_children):
+        return
+    edits = _Rows(function, counter, height // rows, rows).edits()
+    if edits:
+        line = function.line(function.barriers[0])
+        yield Change("launch", line, (*edits, shorter), 2.5, "block", "tiles")
+
+
+def fewer_rows(block: tuple[int, int, int]) -> tuple[int, int, int]:
+    """A block of a quarter, or half, of the rows of one with two axes; that one itself where too few threads remain."""
+    width, height, depth = block
+    for times in (4, 2):
+        if depth == 1 and width > 1 and height % times == 0 and width * height // times >= LEAST_THREADS:
+            return width, height // times, 1
+    return block
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """What makes each thread of a kernel do `times` elements that are `rows` rows apart, in loops over `counter`.
+
+    indices: by name of a variable that says which row a thread is in, what it is for another of its elements.
+    sums: variables of which each element has its own.
+    """
+
+    function: Function
+    counter: str
+    times: int
+    rows: int
+    indices: dict[str, str] = field(default_factory=dict)
+    sums: set[str] = field(default_factory=set)
+
+    def edits(self) -> list[Edit]:
+        """All edits of the kernel; [] where its statements cannot be taken apart."""
+        function, body = self.function, self.function.body
+        barriers = [node for node in function.barriers if node.parent != body]
+        if not barriers or len(barriers) != len(function.barriers):
+            return []
+        declared = [node for node in listed(body) if node.type == "declaration"]
+        for node in declared:
+            if self._depends(node) and not self._take_index(node):
+                return []
+        assigned = [n for n in function.nodes if n.type in ("assignment_expression", "update_expression")]
+        targets = [(n, n.child_by_field_name("left") or n.child_by_field_name("argument")) for n in assigned]
+        local = {name for node in declared for name in _declared(node)} - self.indices.keys()
+        for _again in range(len(local) + 1):
+            for node, target in targets:
+                is_own = target is not None and function.text(target) in local
+                if target is not None and is_own and self._depends(node):
+                    self.sums.add(function.text(target))
+        if any(target is not None and function.text(target) in self.indices for _node, target in targets):
+            return []
+        edits: list[Edit] = []
+        for node in listed(body):
+            made = self._declared(node) if node in declared else self._looped(node)
+            if made is None:
+                return []
+            edits += made
+        edits += [
+            function.replaced(node, f"y * {self.times}")
+            for base, node in axis_places(function, body)
+            if base == "blockDim" and function.text(node) == "y"
+        ]
+        return edits if self.sums else []
+
+    def _depends(self, node: Node) -> bool:
+        own = self.indices.keys() | self.sums
+        is_named = any(n.type == "identifier" and self.function.text(n) in own for n in descendants(node))
+        return is_named or bool(_rows_in(self.function, node, ()))
+
+    def _take_index(self, declaration: Node) -> bool:
+        """Note what a declaration of row indices says of other elements; whether it needs no memory for that."""
+        function = self.function
+        if _reads(function, declaration):
+            return False
+        for declarator in declaration.children_by_field_name("declarator"):
+            value, name = value_of(declarator), declared_name(declarator)
+            if value is None:
+                return False
+            if not self._depends(value):
+                continue
+            own = [term for sign, term in terms_of(value) if sign == "+" and self._depends(term)]
+            is_row = len(own) == 1 and (function.text(own[0]) in self.indices or function.text(own[0]) == "threadIdx.y")
+            text = self._of_element(value)
+            self.indices[name] = f"{name} + {self.rows} * {self.counter}" if is_row else text
+        return True
+
+    def _declared(self, node: Node) -> list[Edit] | None:
+        """Sums made arrays."""
+        function = self.function
+        edits: list[Edit] = []
+        for declarator in node.children_by_field_name("declarator"):
+            value = value_of(declarator)
+            if declared_name(declarator) in self.sums:
+                if value is None or not re.fullmatch(r"0(\.0*)?[fF]?", function.text(value)):
+                    return None
+                edits.append(function.replaced(declarator, f"{declared_name(declarator)}[{self.times}] = {{}}"))
+        return edits
+
+    def _looped(self, node: Node) -> list[Edit] | None:
+        """A statement done for each of a thread's elements: in a loop of its own, or in the loops that it is."""
+        function = self.function
+        if node in function.barriers or not self._depends(node) or "__shared__" in qualifiers_of(node):
+            return []
+        body = node.child_by_field_name("body") if node.type in LOOPS else None
+        if body is None:
+            has_barrier = any(barrier in descendants(node) for barrier in function.barriers)
+            return None if has_barrier or node.type == "declaration" else self._repeated(node)
+        if any(self._depends(part) for part in node.named_children if part != body):
+            return None
+        inner = [n for n in descendants(body) if n.type in LOOPS or n in function.barriers]
+        if not inner:
+            return self._repeated(body)
+        edits: list[Edit] = []
+        for part in listed(body) if body.type == "compound_statement" else [body]:
+            made = self._looped(part)
+            if made is None:
+                return None
+            edits += made
+        return edits
+
+    def _repeated(self, node: Node) -> list[Edit]:
+        function, counter = self.function, self.counter
+        start, end = function.at(node.start_byte), function.at(node.end_byte)
+        head, text = f"for (int {counter} = 0; {counter} < {self.times}; ++{counter}) ", function.parsed.source.text
+        edits = list(self._places(node))
+        if text[:start].rsplit("\n", 1)[-1].strip():
+            return [Edit(start, start, head), *edits]
+        edits.append(Edit(start, start, f"{head.rstrip()}\n{function.indent(node)}    "))
+        edits += [Edit(n + 1, n + 1, "    ") for n in range(start, end) if text[n] == "\n" and text[n + 1] not in "\n#"]
+        return edits
+
+    def _places(self, node: Node) -> Iterator[Edit]:
+        """Edits that put one element's rows and sums in the place of the thread's."""
+        function = self.function
+        for place in _rows_in(function, node, ()):
+            yield function.replaced(place, _bracketed(place, f"{function.text(place)} + {self.rows} * {self.counter}"))
+        for part in descendants(node):
+            name = function.text(part) if part.type == "identifier" else ""
+            if name in self.indices:
+                yield function.replaced(part, _bracketed(part, self.indices[name]))
+            elif name in self.sums:
+                yield function.replaced(part, f"{name}[{self.counter}]")
+
+    def _of_element(self, node: Node) -> str:
+        text, start = self.function.text(node), self.function.at(node.start_byte)
+        for edit in sorted(self._places(node), key=lambda one: -one.start):
+            text = text[: edit.start - start] + edit.text + text[edit.end - start :]
+        return text
+
+
+# -- parts between barriers --------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -221,8 +395,12 @@ def _looped(function: Function, part: _Part, before: Sequence[_Part], steps: tup
 
 
 def _later(function: Function, place: Node, counter: str) -> str:
-    """The row of a later pass, in brackets where an operator beside it binds closer."""
-    text = f"{function.text(place)} + {counter}"
+    """The row of a later pass."""
+    return _bracketed(place, f"{function.text(place)} + {counter}")
+
+
+def _bracketed(place: Node, text: str) -> str:
+    """A sum that goes to a place, in brackets where an operator there binds closer."""
     parent = place.parent
     is_sum = parent is None or parent.type != "binary_expression" or operator_of(parent) in ("+", "<", "<=", ">", ">=")
     return text if is_sum else f"({text})"
@@ -282,89 +460,3 @@ def _shorter_block(launch: Launch, height: int, times: int) -> Edit | None:
         return None
     name = function.text(block)
     return function.replaced(block, f"dim3({name}.x, {name}.y / {times})")
-
-
-# -- rows that the launch sizes ------------------------------------------------------------
-
-
-def sized_padding_changes(function: Function, launch: Launch) -> Iterator[Change]:
-    """Rows of `extern __shared__ tile[]` an element longer, whose elements are all `tile[y * width + x]`, with as many
-    bytes more in the launch."""
-    arrays = [
-        declared_name(declarator)
-        for node in function.nodes
-        if node.type == "declaration" and {"extern", "__shared__"} <= qualifiers_of(node)
-        for declarator in node.children_by_field_name("declarator")
-    ]
-    sides = _sides_in_bytes(launch)
-    if len(arrays) != 1 or sides is None or launch.function.parsed != function.parsed:
-        return
-    indices = [a.node.child_by_field_name("indices") for a in function.accesses if a.array == arrays[0]]
-    lengths = [_row_length(index) if index is not None else None for index in indices]
-    found = [length for length in lengths if length is not None]
-    if not found or len(found) != len(indices) or len({function.text(length) for length in found}) != 1:
-        return
-    edits = [function.replaced(length, f"({function.text(length)} + 1)") for length in found]
-    edits.append(launch.function.replaced(sides, f"({launch.function.text(sides)} + 1)"))
-    yield Change("launch", function.line(found[0]), tuple(edits), 2.4, "array", "padding")
-
-
-def _row_length(index: Node) -> Node | None:
-    """The last factor of the only product in an index `y * width + x`."""
-    products = [node for node in descendants(index) if operator_of(node) == "*"]
-    return sides_of(products[0])[1] if len(products) == 1 else None
-
-
-def _sides_in_bytes(launch: Launch) -> Node | None:
-    """The second factor of `width * height * sizeof(float)`."""
-    if launch.shared is None:
-        return None
-    factors = [launch.shared]
-    while operator_of(factors[0]) == "*":
-        left, right = sides_of(factors[0])
-        if left is None or right is None:
-            return None
-        factors[:1] = [left, right]
-    sides = [factor for factor in factors if factor.type != "sizeof_expression"]
-    return sides[1] if len(sides) == 2 and len(factors) == 3 else None
-
-
-# -- pointers ------------------------------------------------------------------------------
-
-
-def restrict_changes(function: Function, launches: Sequence[Launch]) -> Iterator[Change]:
-    """All pointers of a kernel `__restrict__`, so that loads need not wait for stores before them.
-
-    launches: of the kernel; where one hands an array over twice there is no such change.  Nor is there one where no
-    loop stores and loads: ten kernels without such a loop took as long on an H200.
-    """
-    parameters = [inner for inner, _type in parameter_nodes(function.item)]
-    pointers = [inner for inner in parameters if inner.type == "pointer_declarator"]
-    plain = [node for node in pointers if "restrict" not in function.text(node)]
-    names = [declared_name(node) for node in plain]
-    if not plain or not _loads_behind_stores(function, {declared_name(node) for node in pointers}):
-        return
-    for launch in launches:
-        given = [argument for argument, inner in zip(launch.arguments, parameters, strict=False) if inner in pointers]
-        handed = [launch.function.text(name) for argument in given for name in named_in(argument)]
-        if len(set(handed)) < len(handed):
-            return
-    edits = []
-    for node, name in zip(plain, names, strict=True):
-        stars = function.text(node)[: -len(name)].rstrip() if function.text(node).endswith(name) else ""
-        if stars != "*":
-            return
-        edits.append(function.replaced(node, f"*__restrict__ {name}"))
-    yield Change("expression", function.line(plain[0]), tuple(edits), 1.1, "pointer", "restrict")
-
-
-def _loads_behind_stores(function: Function, pointers: Collection[str]) -> bool:
-    """Whether a loop stores by one of the pointers and loads by another, so that the next pass waits."""
-    own = [access for access in function.accesses if access.array in pointers]
-    for loop in function.nodes:
-        if loop.type in LOOPS:
-            inside = [a for a in own if loop.start_byte <= a.node.start_byte < loop.end_byte]
-            stored = {access.array for access in inside if is_stored(access.node)}
-            if stored and any(access.array not in stored for access in inside):
-                return True
-    return False

@@ -131,8 +131,8 @@ _ARRAY = re.compile(r"\w+(?:\[[^\[\]]+\])+")
 def effect_msg(
     mends: Sequence[str], before: Counters | None, after: Counters | None, diff: Sequence[str]
 ) -> Message | None:
-    """What becomes of the worst line of a check on accesses, or of all "instructions"; None of other checks, or where
-    nothing was counted.
+    """What becomes of the worst line of a check on accesses, or of all "instructions" or "accesses"; None of other
+    checks, or where nothing was counted.
 
     diff: the change, whose array is named where it changes an array's size.
     """
@@ -144,6 +144,10 @@ def effect_msg(
     if "instructions" in mends and before.thread_instructions and after.thread_instructions is not None:
         fewer_pct = round(100 * (1 - after.thread_instructions / before.thread_instructions))
         return msg("repairs.instructions", fewer_pct=fewer_pct) if fewer_pct > 0 else None
+    if "accesses" in mends:
+        was, now = (sum(row.sectors + row.wavefronts for row in c.by_line) for c in (before, after))
+        fewer_pct = round(100 * (1 - now / was)) if was else 0
+        return msg("repairs.accesses", fewer_pct=fewer_pct) if fewer_pct > 0 else None
     if "coalescing" in mends:
         rows = [c for c in before.by_line if c.space == "global" and c.ideal and c.op in ("load", "store")]
         return _effect("sectors", max(rows, key=lambda c: c.sectors / c.ideal, default=None), after)

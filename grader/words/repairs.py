@@ -462,6 +462,7 @@ REPAIRS: Texts = {
     "wavefronts": _wavefronts,
     "sectors": _sectors,
     "instructions": N_("With this change {fewer_pct} % fewer PTX instructions are executed."),
+    "accesses": N_("With this change {fewer_pct} % fewer sectors and wavefronts are counted."),
 }
 
 FASTER: Texts = {
@@ -472,6 +473,11 @@ FASTER: Texts = {
     "restrict": N_("{where}: pointers declared __restrict__"),
     "elements": N_("{where}: several elements for each thread of a smaller block"),
     "launch": N_("{where}: blocks of another size"),
+    "register": N_("{where}: what a loop adds up kept in a variable and stored after the loop"),
+    "precision": N_("{where}: float in place of double"),
+    "powers": N_("{where}: products and roots in place of powers, or rsqrtf in place of 1 / sqrt"),
+    "quotients": N_("{where}: one quotient in place of several with the same divisor"),
+    "vector": N_("{where}: neighbouring elements loaded at once"),
     "gain": N_("{variant}: predicted {times} as fast on {device} ({low} to {high})."),
     "unsure": N_(
         "{variant}: predicted {times} as fast on {device}, with an interval of {low} to {high}: only a measurement "

@@ -13,8 +13,9 @@ from grader.grading.pipeline import grade
 from grader.lab.labs import find
 from grader.measured import FasterChange, Ratio
 from grader.repair.faster import fastest
-from grader.repair.faster_changes import axis_changes, padding_changes, unrolled_changes
-from grader.repair.faster_elements import element_changes, restrict_changes, sized_padding_changes
+from grader.repair.faster_changes import axis_changes, padding_changes, sized_padding_changes, unrolled_changes
+from grader.repair.faster_elements import element_changes, tile_changes
+from grader.repair.faster_values import arithmetic_changes, register_changes, restrict_changes, vector_changes
 from grader.repair.function import Change, Function, changed, functions_of
 from grader.repair.launches import launches_of
 from grader.repair.verified import answers, without_answers
@@ -156,6 +157,10 @@ def texts(tmp_path: Path, text: str, of: str) -> list[str]:
         "elements": lambda all_: element_changes(all_[0], launches[0], (32, 32, 1)),
         "sized": lambda all_: sized_padding_changes(all_[0], launches[0]),
         "restrict": lambda all_: restrict_changes(all_[0], launches),
+        "tiles": lambda all_: tile_changes(all_[0], launches[0], (32, 32, 1)),
+        "register": lambda all_: register_changes(all_[0]),
+        "arithmetic": arithmetic_changes,
+        "vector": lambda all_: vector_changes(all_[0]),
     }
     changes = made[of](functions)
     return [changed(text, change) for change in changes]
@@ -272,6 +277,110 @@ def test_pointers_are_restricted_where_a_loop_stores_and_loads_unless_a_launch_h
     assert texts(tmp_path, sums, "restrict") == [restricted]
     assert texts(tmp_path, sums.replace("(a, b, 128", "(a, a, 128"), "restrict") == []
     assert texts(tmp_path, restricted, "restrict") == []
+
+
+def test_what_a_loop_adds_up_is_kept_in_a_variable_and_stored_behind_it(tmp_path: Path) -> None:
+    text = """__global__ void k(const float *a, float *c, int n) {
+    int i = threadIdx.x;
+    if (i < n) c[i] = 0;
+    for (int t = 0; t < n; ++t) {
+        __syncthreads();
+        if (i < n)
+            for (int j = 0; j < n; ++j) c[i] += a[j];
+    }
+}
+"""
+    (kept,) = texts(tmp_path, text, "register")
+    assert kept == text.replace("if (i < n) c[i] = 0;", "float sum = 0;").replace("c[i] +=", "sum +=").replace(
+        "a[j];\n    }\n", "a[j];\n    }\n    if (i < n) c[i] = sum;\n"
+    )
+    # What is there before is added to; what is done with the sum behind the loop is done before it is stored.
+    onto = text.replace("    if (i < n) c[i] = 0;\n", "").replace("    }\n}", "    }\n    c[i] /= n;\n}")
+    (kept,) = texts(tmp_path, onto, "register")
+    assert "    float sum = c[i];\n    for (int t" in kept
+    assert kept.endswith("    }\n    sum /= n;\n    c[i] = sum;\n}\n")
+    # Another element in every pass; one that others go to between barriers; an array of the block.
+    assert texts(tmp_path, text.replace("c[i] +=", "c[j] +="), "register") == []
+    assert texts(tmp_path, text.replace("c[i] += a[j]", "c[i] += c[j]"), "register") == []
+    shared = text.replace("int i =", "__shared__ float c[32]; int i =").replace(", float *c", "")
+    assert texts(tmp_path, shared, "register") == []
+
+
+def test_arithmetic_is_made_cheaper_where_the_text_has_doubles_powers_or_the_same_divisor(tmp_path: Path) -> None:
+    text = """#define SOFT 0.01
+__global__ void k(const float *a, float *c, int n) {
+    float x = a[0], d = pow(x, 2) + SOFT, y = 1.0 / sqrt(d);
+    c[0] = x / (d * y) + n / 2;
+    c[1] = y / (d * y);
+}
+"""
+    single = text.replace("0.01", "0.01f").replace("1.0 /", "1.0f /")
+    powers = text.replace("pow(x, 2)", "(x * x)").replace("1.0 / sqrt(d)", "rsqrtf(d)")
+    once = text.replace("    c[0] = x / (d * y)", "    const float inverse = 1.0f / (d * y);\n    c[0] = x * inverse")
+    once = once.replace("y / (d * y)", "y * inverse")
+    assert texts(tmp_path, text, "arithmetic") == [single, powers, powers.replace("0.01", "0.01f"), once]
+    # Where the kernel is handed doubles they are what it is for; whole numbers have no inverse.
+    doubles = "__global__ void k(double *c, int n, int m) { c[0] = 0.5; c[1] = m / n; c[2] = 7 / n; }"
+    assert texts(tmp_path, doubles, "arithmetic") == []
+
+
+def test_neighbours_that_a_thread_loads_are_loaded_at_once(tmp_path: Path) -> None:
+    text = """__global__ void k(const float *a, float *c, int n) {
+    int i = threadIdx.x;
+    c[i] = a[4 * i] + a[i * 4 + 1] + a[4 * i + 3];
+}
+"""
+    (at_once,) = texts(tmp_path, text, "vector")
+    assert at_once == text.replace(
+        "c[i] = a[4 * i] + a[i * 4 + 1] + a[4 * i + 3]",
+        "const float4 quad = reinterpret_cast<const float4 *>(a)[i];\n    c[i] = quad.x + quad.y + quad.w",
+    )
+    # Stored as well; two of four.
+    assert texts(tmp_path, text.replace("c[i] =", "a[4 * i + 2] ="), "vector") == []
+    assert texts(tmp_path, text.replace(" + a[4 * i + 3]", ""), "vector") == []
+
+
+PRODUCT = """#define T 32
+__global__ void k(const float *a, const float *b, float *c, int n) {
+    __shared__ float s[T][T], t[T][T];
+    int y = threadIdx.y, row = blockIdx.y * T + y, at = row * n;
+    float sum = 0;
+    for (int first = 0; first < n; first += T) {
+        s[y][threadIdx.x] = a[at + first + threadIdx.x];
+        t[y][threadIdx.x] = b[(first + y) * n + blockIdx.x * T + threadIdx.x];
+        __syncthreads();
+        for (int i = 0; i < T; ++i)
+            sum += s[y][i] * t[i][threadIdx.x];
+        __syncthreads();
+    }
+    if (row < n)
+        c[at + blockIdx.x * T + threadIdx.x] = sum;
+}
+void run(float *a, float *b, float *c, int n) {
+    k<<<dim3(n / T, n / T), dim3(T, T)>>>(a, b, c, n);
+}
+"""
+
+
+def test_threads_of_a_smaller_block_sum_up_several_elements_of_a_tile(tmp_path: Path) -> None:
+    (text,) = texts(tmp_path, PRODUCT, "tiles")
+    assert [line for line in text.splitlines() if line not in PRODUCT.splitlines()] == [
+        "    float sum[4] = {};",
+        "        for (int j = 0; j < 4; ++j)",
+        "            s[y + 8 * j][threadIdx.x] = a[(row + 8 * j) * n + first + threadIdx.x];",
+        "        for (int j = 0; j < 4; ++j)",
+        "            t[y + 8 * j][threadIdx.x] = b[(first + y + 8 * j) * n + blockIdx.x * T + threadIdx.x];",
+        "            for (int j = 0; j < 4; ++j)",
+        "                sum[j] += s[y + 8 * j][i] * t[i][threadIdx.x];",
+        "    for (int j = 0; j < 4; ++j)",
+        "        if (row + 8 * j < n)",
+        "            c[(row + 8 * j) * n + blockIdx.x * T + threadIdx.x] = sum[j];",
+        "    k<<<dim3(n / T, n / T), dim3(T, T / 4)>>>(a, b, c, n);",
+    ]
+    # Rows that end early, a loop of another length for each row, what is kept over a barrier that is no sum.
+    assert texts(tmp_path, PRODUCT.replace("    float sum", "    if (row >= n) return;\n    float sum"), "tiles") == []
+    assert texts(tmp_path, PRODUCT.replace("first < n;", "first < row;"), "tiles") == []
+    assert texts(tmp_path, PRODUCT.replace("sum = 0;", "sum = a[at];"), "tiles") == []
 
 
 @pytest.mark.slow
