@@ -231,6 +231,7 @@ DATA: Mapping[str, Value] = {
     "percent": "20 %",
     "pitch": 16,
     "place": "tile[18]",
+    "left": 65536,
     "places": "N = 64",
     "points": 5,
     "possible": "10",

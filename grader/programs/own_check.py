@@ -230,10 +230,13 @@ def _array(access: Node) -> str:
 _OPERATOR = r"(?<![<>=!-])(?:==|!=|<=?|>=?)(?![<>=])"
 _COMPARES = re.compile(
     r"\bmemcmp\s*\(|\b(?:equal|mismatch|is_permutation|allclose|max_element)\s*\("
-    rf"|\bf?abs[fl]?\s*\(|\bfmax[fl]?\s*\(|\]\s*{_OPERATOR}|{_OPERATOR}\s*&?\*?\w+\s*(?:(?:\.|->)\w+\s*)?\["
+    rf"|\]\s*{_OPERATOR}|{_OPERATOR}\s*&?\*?\w+\s*(?:(?:\.|->)\w+\s*)?\["
 )
 # `d = c[i] - want[i]`, however d is looked at then; one array's own elements may be those of a sum that moves along.
 _DIFFERENCE = re.compile(r"\b(\w+)\s*\[[^\][;]{0,80}\]\s*-\s*(?!\1\b)\w+\s*\[")
+# `fabs(want - got)`, `fabs(d) > limit`; of a name alone where that is a difference: inputs may be made by one as well.
+_MAGNITUDE = re.compile(r"\b(?:f?abs[fl]?|fmax[fl]?)\s*\(")
+_IS_DIFFERENCE = re.compile(r"\b(\w+)\s*=(?!=)[^;{}=]{0,200}[\w\])]\s*-\s*[\w(*&]")
 # What is asked of the command line is no result.
 _ARGUMENTS = re.compile(r"\bargv\s*(?:\[[^\]\n]{0,40}\]\s*){1,2}")
 _OWN = re.compile(
@@ -246,7 +249,15 @@ _ASKED = re.compile(r"[=!]=\s*\w+(?:\.|->)(?!(?:size|end|begin|length|count|empt
 _VECTORS = re.compile(r"\bvector\s*<[^;{}()]{0,60}>\s*([^;{}]{1,300});")
 _SAME = re.compile(r"\b(\w+)\s*[=!]=\s*(?!nullptr\b|NULL\b)[\w:]")
 _EACH = re.compile(r"\bfor\s*\([^;:()]{1,80}?[\s&*](\w+)\s*:(?!:)")
-_OF_CUDA = re.compile(r"cuda|gpuassert|gpuerr|getlasterror", re.IGNORECASE)
+_OF_CUDA = re.compile(
+    r"cuda|cu(?:blas|fft|rand|sparse|solver|dnn|tensor)|nvrtc|gpuassert|gpuerr|getlasterror", re.IGNORECASE
+)
+# Words with "test" in them that are about none, and functions of the libraries that compare nothing.
+_OTHER_WORDS = re.compile(r"(?:con|la|fas|pro|at|grea|shor|ligh|brigh|ho|whi)test", re.IGNORECASE)
+_OF_LIBRARY = re.compile(
+    r"(?:runtime|logic|domain|length|range|overflow|underflow|system)_error|invalid_argument|error_(?:code|condition)"
+    r"|f?p?error|strerror\w*|difftime|equal_(?:range|to)|\w+_difference|is_same\w*"
+)
 _MACRO = re.compile(r"#[ \t]*define[ \t]+(\w+)\((?:[^\n\\]|\\.|\\\n)*", re.DOTALL)
 _TAKES_ERROR = re.compile(r"\b(\w+)\s*\(\s*(?:const\s+)?(?:cudaError(?:_t)?|CUresult)\b")
 _NAMES_ERROR = re.compile(r"\bcudaSuccess\b|\bcudaError|\bCUresult\b|\bCUDA_SUCCESS\b")
@@ -257,7 +268,7 @@ def compares(whole: str) -> bool:
     of_errors = [match for match in _MACRO.finditer(whole) if _NAMES_ERROR.search(match[0])]
     about_errors = {match[1] for match in of_errors} | set(_TAKES_ERROR.findall(whole))
     text = _ARGUMENTS.sub("argument ", _MACRO.sub(lambda m: " " if m[1] in about_errors else m[0], whole))
-    if _COMPARES.search(text) or _ASKED.search(text) or _DIFFERENCE.search(text):
+    if _COMPARES.search(text) or _ASKED.search(text) or _DIFFERENCE.search(text) or _measures(text):
         return True
     vectors = {word for match in _VECTORS.finditer(text) for word in re.findall(r"\w+", match[1])}
     if any(match[1] in vectors for match in _SAME.finditer(text)):
@@ -265,5 +276,24 @@ def compares(whole: str) -> bool:
     each = "|".join(set(_EACH.findall(text)))
     if each and re.search(rf"\b(?:{each})\s*{_OPERATOR}|{_OPERATOR}\s*(?:{each})\b", text):
         return True
-    own = (match["name"] for match in _OWN.finditer(text))
-    return any(name not in about_errors and not _OF_CUDA.search(name) for name in own)
+    names = {match["name"] for match in _OWN.finditer(text)} - about_errors
+    own = (name for name in names if not _OF_CUDA.search(name) and not _OF_LIBRARY.fullmatch(name))
+    return any(_OWN.search(_OTHER_WORDS.sub("", name) + "(x") for name in own)
+
+
+def _measures(text: str) -> bool:
+    """Whether the magnitude of a difference is taken, or one is held against a limit."""
+    differences = {match[1] for match in _IS_DIFFERENCE.finditer(text)}
+    for match in _MAGNITUDE.finditer(text):
+        depth, end = 1, match.end()
+        while depth and end < min(len(text), match.end() + 400):
+            depth += {"(": 1, ")": -1}.get(text[end], 0)
+            end += 1
+        argument = text[match.end() : end - 1]
+        is_held = re.match(r"\s*(?:[<>]=?|[=!]=)(?![<>])", text[end:])
+        before = re.search(r"(?<![<>-])[<>]=?\s*$", text[: match.start()][-8:])
+        if re.search(r"[\w\])]\s*-\s*[\w(*&]", argument) or is_held or before:
+            return True
+        if differences & set(re.findall(r"\w+", argument)):
+            return True
+    return False

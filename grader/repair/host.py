@@ -72,6 +72,8 @@ NAMED: Mapping[str, tuple[str, ...]] = {
     **{f"programs.copy_{way}": ("direction", "ends") for way in ("to_device", "from_device", "to_host", "from_host")},
     **{f"programs.copy_of_count_{way}": ("bytes",) for way in ("into", "out")},
     **{f"programs.copy_{what}": ("bytes", "size") for what in ("of_pointer", "too_short", "reads_past", "writes_past")},
+    "programs.copy_beyond_from": ("bytes", "size", "source"),
+    "programs.copy_beyond_to": ("bytes", "size", "target"),
     "programs.copy_other_pitch": ("pitch",),
     "programs.copied_back_short": ("bytes", "size"),
     "checks.host_code.copied_short": ("bytes", "size"),

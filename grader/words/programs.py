@@ -122,6 +122,13 @@ PROGRAMS: Texts = {
     ),
     "copy_reads_past": N_("The copy reads {bytes} bytes of {array}, which has {size}."),
     "copy_writes_past": N_("The copy writes {bytes} bytes into {array}, which has {size}."),
+    "copy_beyond_from": N_(
+        "The copy reads {bytes} bytes from {array} on, of an array of the host's that ends after {left} of them."
+    ),
+    "copy_beyond_to": N_(
+        "The copy writes {bytes} bytes from {array} on, into an array of the host's that ends after {left} of them: "
+        "what lies behind it is overwritten."
+    ),
     "copy_other_pitch": N_(
         "The rows of {array} are {pitch} bytes apart, as cudaMallocPitch says; the copy takes them as {given} bytes "
         "apart: give it the pitch of {array}."

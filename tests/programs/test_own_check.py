@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.programs.own_check import verdict_of
+from grader.programs.own_check import compares, verdict_of
 
 
 @pytest.mark.parametrize(
@@ -81,3 +81,40 @@ def test_lines_that_call_results_wrong(line: str) -> None:
 )
 def test_lines_that_say_nothing_of_results(line: str) -> None:
     assert verdict_of(line) is None
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "if (fabs(a[0] - b) > 1e-5) bad++;",
+        "double d = *p - *q; worst = worst > fabs(d) ? worst : fabs(d);",
+        "float d = got.at(i) - want.at(i); sum += fabsf(d);",
+        "if (abs(delta) > 1) return 1;",
+        "if (1e-3 < fabs(delta)) return 1;",
+        "err = fmax(err, fabs(x - y));",
+        "matrixtest(c, want, n);",
+        "if (!isEqual(c, want)) return 1;",
+        "checkResult(c, want);",
+        "std::equal(a, a + n, b);",
+        "latestTest(c, want);",
+    ],
+)
+def test_what_compares_results(code: str) -> None:
+    assert compares(f"int main() {{ {code} }}")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "h[0] = fabs(sin(0.5));",
+        "best = fmaxf(best, x);",
+        "latest(c); contest(c); fastest(c);",
+        "std::equal_range(v.begin(), v.end(), 3);",
+        "cublasCheck(cublasCreate(&handle));",
+        'throw std::runtime_error("no file");',
+        'perror("file");',
+        "double s = difftime(end, start);",
+    ],
+)
+def test_what_compares_nothing(code: str) -> None:
+    assert not compares(f"int main() {{ {code} }}")

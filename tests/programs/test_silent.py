@@ -12,7 +12,7 @@ from grader.programs.device_memory import Allocation
 from grader.programs.moved import SourceLines
 from grader.programs.runtime.memory import name_at
 from grader.programs.runtime.ordering import Place
-from grader.programs.runtime.silent import POINTER_BYTES, VECTOR_BYTES, check_size, tell_unread
+from grader.programs.runtime.silent import POINTER_BYTES, VECTOR_BYTES, check_host_room, check_size, tell_unread
 from grader.programs.runtime.state import State
 from tests.pace import at_most
 
@@ -32,6 +32,8 @@ class Told:
         self.objects_made, self.hollow = 0, False
         self.arrays: list[object] = []
         self.failures: list[object] = []
+        self.copies: list[object] = []
+        self.guest = SimpleNamespace(block_bytes={64: 4096}.get)
 
     def tell(self, kind: str, _level: str, _message: Message, _place: Place) -> None:
         self.kinds.append(kind)
@@ -42,8 +44,42 @@ def told(text: str) -> list[str]:
     of = SimpleNamespace(name="d", size=4096)
     for size in (POINTER_BYTES, VECTOR_BYTES):
         check_size(cast("State", state), cast("Allocation", of), size, Place(1, "main.cu"))
+    check_host_room(cast("State", state), 64, 4096, Place(1, "main.cu"), into=False)
     tell_unread(cast("State", state), 0)
     return state.kinds
+
+
+def room(copy: str, text: str, address: int = 64, size: int = 4096) -> list[str]:
+    """What is told of a copy of so many bytes from that address, where malloc() gave 4096 bytes at 64."""
+    state = Told(f"{copy}\n{text}")
+    check_host_room(cast("State", state), address, size, Place(1, "main.cu"), into=False)
+    return state.kinds
+
+
+@pytest.mark.parametrize(
+    ("array", "text", "address", "kinds"),
+    [
+        ("h", "float *h = (float *)malloc(n * 4);", 64, ["copy_size"]),
+        ("h", "float *h; h = static_cast<float *>(std::malloc(n));", 64, ["copy_size"]),
+        ("h", "auto h = new float[n];", 64, ["copy_size"]),
+        ("h + 1", "float *h = (float *)malloc(n * 4);", 68, ["copy_size"]),
+        ("&h[2]", "double *h = new double[n];", 80, ["copy_size"]),
+        ("h.data()", "std::vector<float> a(n), h(n);", 64, ["copy_size"]),
+        # Where it begins is not known.
+        ("h + first", "float *h = new float[n];", 64, []),
+        ("h", "float *h = table + 16;", 64, []),
+        ("h", "float *h = new float[n]; h += 16;", 64, []),
+        ("h", "void fill(float *h, int n); float *h = new float[n];", 64, []),
+        ("h", "float h[1024];", 64, []),
+        # No block of malloc's.
+        ("h", "float *h = new float[n];", 128, []),
+    ],
+)
+def test_a_copy_that_goes_on_behind_the_host_s_array_is_told(
+    array: str, text: str, address: int, kinds: list[str]
+) -> None:
+    assert room(f"cudaMemcpy(d, {array}, bytes, cudaMemcpyHostToDevice);", text, address, 4100) == kinds
+    assert room(f"cudaMemcpy(d, {array}, bytes, cudaMemcpyHostToDevice);", text, address, 4096 - (address - 64)) == []
 
 
 @pytest.mark.parametrize("text", [*LONG, "__device__ x " * 20_000, "__global__ void k() {" * 20_000])

@@ -146,8 +146,12 @@ def _note(state: State, way: str, side: Side, size: int, place: Place, host: int
     if allocation is None or len(state.copies) >= MAX_COPIES or (place.file == LIBRARY and way != "out"):
         return
     is_whole = side.offset == 0 and size >= allocation.size
-    of = allocation.size // allocation.pitch * allocation.row_bytes if allocation.pitch else allocation.size
-    details = plain_name(allocation.name), allocation.serial, size, is_whole, host, state.launch_count, byte, of
+    of, offset = allocation.size, side.offset
+    if allocation.pitch:
+        row, column = divmod(offset, allocation.pitch)
+        of, offset = (rows * allocation.row_bytes for rows in (of // allocation.pitch, row))
+        offset += column
+    details = plain_name(allocation.name), allocation.serial, size, is_whole, host, state.launch_count, byte, of, offset
     state.copies.append(SeenCopy(way, place.file, place.line, *details))
 
 
@@ -230,6 +234,9 @@ def transfer(
     _check_direction(state, target, origin, copy.kind, place)
     state.touch(total)
     to_end, from_end = rows.end(rows.to), rows.end(rows.source)
+    for side, end, is_into in ((target, to_end, True), (origin, from_end, False)):
+        if not side.is_device and side.allocation is None:
+            silent.check_host_room(state, side.address, end, place, into=is_into)
     into = _piece(state, target, to_end, place, "to")
     out_of = _piece(state, origin, from_end, place, "from")
     for side, end in ((target, to_end), (origin, from_end)):

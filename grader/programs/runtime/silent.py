@@ -1,10 +1,9 @@
 """Mistakes in a program that no call rejects.
 
-Sizes of copies and arrays that are a pointer's, lack their sizeof, or leave a part of the array; results that nobody
-ever reads, or that are overwritten before anybody did; memory that both sides use, touched by the host before it has
-waited for what the device still writes.  Certain of the last are a copy into page-locked memory, which
-`cudaMemcpyAsync` only queues, and the bytes that a kernel was seen to change; a copy into pageable memory returns when
-it is done.
+Sizes of copies and arrays that are a pointer's, lack their sizeof, leave a part of the array, or go on behind the
+host's; results that nobody ever reads, or that are overwritten before; memory that both sides use, touched by the host
+before it has waited for what the device still writes.  Certain of the last are a copy into page-locked memory, which
+`cudaMemcpyAsync` only queues, and the bytes that a kernel was seen to change; others return when they are done.
 """
 
 from __future__ import annotations
@@ -28,6 +27,7 @@ from grader.submission.kernels.records import SeenLaunch
 
 MAX_COPIED = 2000
 MAX_RANGES = 256
+MAX_LOOKS = 64  # copies of a run whose host's side is looked at
 POINTER_BYTES = 8
 VECTOR_BYTES = 24
 WIDTHS = {"double": 8, "long": 8, "float": 4, "int": 4, "unsigned int": 4, "short": 2, "unsigned short": 2}
@@ -104,13 +104,13 @@ def _tell_count(state: State, copied: Copied) -> bool:
     if copied.is_told or any(_has_width(arguments[2], text, unknown=False) for arguments in calls):
         return copied.is_told
     copied.is_told = True
-    size, width = copied.allocation.size, copied.allocation.width
-    message = msg(
-        f"programs.copy_of_count_{'into' if copied.is_into else 'out'}",
-        array=copied.allocation.name,
-        bytes=size // width,
-        size=size,
+    array, size, count = (
+        copied.allocation.name,
+        copied.allocation.size,
+        copied.allocation.size // copied.allocation.width,
     )
+    way = "into" if copied.is_into else "out"
+    message = msg(f"programs.copy_of_count_{way}", array=array, bytes=count, size=size)
     state.tell("copy_size", "error", message, copied.place)
     return True
 
@@ -156,6 +156,38 @@ def check_size(state: State, allocation: Allocation | None, size: int, place: Pl
             message = msg("programs.copy_of_pointer", array=allocation.name, name=name, bytes=size, of=allocation.size)
             state.tell("copy_size", "warning", message, place)
             return
+
+
+# Where it is known how far before it the array begins: `h_out`, `v.data()`, `&v[0]`, `h_in + 1`.
+_HOST_END = re.compile(
+    r"(?:\(\w+ ?\*+\) ?)?(?:& ?(?P<of>\w+) ?\[ ?(?P<at>\d{1,9}) ?\]"
+    r"|(?P<name>\w+)(?: ?\. ?(?:data|get) ?\( ?\))?(?: ?\+ ?(?P<by>\d{1,9}))?)"
+)
+
+
+def check_host_room(state: State, address: int, size: int, place: Place, *, into: bool) -> None:
+    """Tell of a copy that goes on behind the end of an array of the host's, where that is what malloc() or new gave."""
+    calls = _calls(state, place, _CALLED) if len(state.copies) < MAX_LOOKS else iter(())
+    array = next((" ".join(parts[not into].split()) for parts in calls if len(parts) > 2), "")
+    end = _HOST_END.fullmatch(array)
+    # Only the block itself tells of which width its elements are.
+    offsets = {int(end["at"] or end["by"] or 0) * width for width in (1, 2, 4, 8, 12, 16)} if end is not None else ()
+    lefts = [block - by for by in offsets if (block := state.guest.block_bytes(address - by)) is not None]
+    text = state.sources.texts.get(place.file, "")
+    if end is not None and len(lefts) == 1 and lefts[0] < size and _is_of_heap(end["of"] or end["name"], text):
+        message = msg(f"programs.copy_beyond_{'to' if into else 'from'}", array=array, bytes=size, left=lefts[0])
+        state.tell("copy_size", "warning", message, place)
+
+
+def _is_of_heap(name: str, text: str) -> bool:
+    """Whether all that a program calls by a name begins where malloc(), new or a vector has it begin."""
+    made = rf"(?:(?:\([^()]{_BETWEEN}\)|static_cast\s*<[^<>]{_BETWEEN}>\s*\()\s*)?(?:std::)?(?:malloc|calloc|new)\b"
+    held = rf"\b(?:vector|unique_ptr)\s*<[^;{{}}()]{_BETWEEN}>\s*(?:[^;{{}}]{_BETWEEN}[\s,])?{name}\b"
+    taken = rf"[(,][\w:<> ]{_BETWEEN}[*&]{{1,3}}\s*(?:const\s+)?{name}\s*[,)]"
+    other = rf"\b{name}\s*(?:[+-]=|\+\+|--)|(?:\+\+|--)\s*{name}\b|{taken}"
+    given, of_heap = (len(re.findall(rf"\b{name}\s*=(?!=){how}", text)) for how in ("", rf"\s*{made}"))
+    is_known = given == of_heap if given else re.search(held, text)
+    return bool(is_known) and not re.search(other, text)
 
 
 def _sized_by(size: str, text: str) -> str:

@@ -61,6 +61,8 @@ class Meter:
 MAX_TEXT_BYTES = 4096
 NULL_BYTES = 4096
 """The page that no program has anything in."""
+MALLOC_ALIGNMENT = 16
+"""Of what the program's malloc() gives, in bytes."""
 
 
 class BadPointer(Exception):
@@ -138,6 +140,18 @@ class Guest:
     def unpack(self, layout: str, address: int) -> tuple[Any, ...]:
         """`struct.unpack` of little-endian memory."""
         return struct.unpack("<" + layout, self.read(address, struct.calcsize("<" + layout)))
+
+    def block_bytes(self, address: int) -> int | None:
+        """Return how many bytes malloc() was asked for where it gave this address; None where it shows that it did not.
+
+        Zig's malloc() (`lib/c/malloc.zig`) has a header before each block: six bits for its alignment, then its size.
+        """
+        if address % MALLOC_ALIGNMENT or address < NULL_BYTES:
+            return None
+        (header,) = self.unpack("Q", address - 8)
+        size = int(header) >> 6
+        is_one = 1 << (int(header) & 63) == MALLOC_ALIGNMENT and 0 < size <= self.size() - address
+        return size if is_one else None
 
     def pack(self, layout: str, address: int, *values: Any) -> None:
         """`struct.pack` into memory."""

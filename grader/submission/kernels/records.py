@@ -87,6 +87,7 @@ class SeenCopy:
     array: its name; serial: no other allocation of the run has it.  bytes: copied; is_whole: they are all of the array.
     host: where the host's data lie.  launches: how many of `SeenRun.order` had been made before.
     byte: to which a memset has set each; 0 for any other.  of: bytes of the array, what pads its rows aside.
+    offset: of its first byte in the array, counted likewise.
     """
 
     way: str
@@ -100,6 +101,7 @@ class SeenCopy:
     launches: int = 0
     byte: int = 0
     of: int = 0
+    offset: int = 0
 
 
 @dataclass(frozen=True, slots=True)
