@@ -166,11 +166,10 @@ _HOST_END = re.compile(
 
 
 def check_host_room(state: State, address: int, size: int, place: Place, *, into: bool) -> None:
-    """Tell of a copy that goes on behind the end of an array of the host's, where that is what malloc() or new gave."""
+    """Tell of a copy that goes on behind an array of the host's, whose block also tells how wide its elements are."""
     calls = _calls(state, place, _CALLED) if len(state.copies) < MAX_LOOKS else iter(())
     array = next((" ".join(parts[not into].split()) for parts in calls if len(parts) > 2), "")
     end = _HOST_END.fullmatch(array)
-    # Only the block itself tells of which width its elements are.
     offsets = {int(end["at"] or end["by"] or 0) * width for width in (1, 2, 4, 8, 12, 16)} if end is not None else ()
     lefts = [block - by for by in offsets if (block := state.guest.block_bytes(address - by)) is not None]
     text = state.sources.texts.get(place.file, "")
