@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.repair.function import Change, Function, Kind, is_rounded_down, stands_in_index
-from grader.repair.nodes import LEAVES, ancestors, decides_to_leave, operator_of, sides_of
+from grader.repair.nodes import LEAVES, ancestors, decides_to_leave, listed, operator_of, sides_of
 from grader.submission.cpp.tree import LOOPS, declared_name
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def _is_turned(function: Function, node: Node, sign: str) -> bool:
             return is_larger and right is not None and right.type == "identifier"
         if outer.type == "if_statement":
             body = outer.child_by_field_name("consequence")
-            first = body.named_children[0] if body is not None and body.type == "compound_statement" else body
+            first = next(iter(listed(body)), None) if body is not None and body.type == "compound_statement" else body
             leaves = first is not None and first.type in LEAVES
             return is_larger != leaves and right is not None and right.type == "identifier"
         if outer.type not in ("binary_expression", "parenthesized_expression", "condition_clause"):

@@ -392,13 +392,24 @@ def _derived(function: Function, access: Node, extents: Mapping[str, Sequence[st
 
 
 def _within_row(function: Function, index: Node) -> list[str]:
-    """Return that a column is below the length of its row, of `row * width + column` in an array of unknown shape."""
-    known, (left, column) = function.known_at(index), nodes.sides_of(index)
-    width = left.child_by_field_name("right") if left is not None and nodes.operator_of(left) == "*" else None
-    size = known.get(function.text(width)) if width is not None else None
-    own = known.get(function.text(column)) if column is not None else None
-    is_size = size is not None and size.role == "size" and size.start == function.body.start_byte
-    return [f"{own.name} < {size.name}"] if is_size and size and own and own.role == "index" else []
+    """Return what keeps `row * width + column` within an array of unknown shape: the column below the width; besides,
+    the row below another number that is handed over; both from 0 on where a difference is one of them."""
+    known = function.known_at(index)
+    handed = [v.name for v in known.values() if v.role == "size" and v.start == function.body.start_byte]
+    values = [(declared_name(n), function.text(v)) for n in function.nodes if (v := nodes.value_of(n)) is not None]
+    for node in (index, *descendants(index)):
+        left, column = nodes.sides_of(node) if nodes.operator_of(node) == "+" else (None, None)
+        row, width = nodes.sides_of(left) if left is not None and nodes.operator_of(left) == "*" else (None, None)
+        names = [function.text(nodes.unbracketed(n)) for n in (row, column) if n is not None]
+        if width is None or function.text(width) not in handed or len(names) < 2:
+            continue
+        if any(name not in known or known[name].role != "index" for name in names):
+            return []
+        below = f"{names[1]} < {function.text(width)}"
+        both = [f"{names[0]} < {high} && {below}" for high in handed if high != function.text(width)][:MOST_SIZES]
+        lower = [f"{name} >= 0" for name in names if any(made == name and "-" in text for made, text in values)]
+        return [*(" && ".join([*lower, test]) for test in both), below] if lower else [below, *both]
+    return []
 
 
 def _without_cast(node: Node) -> Node:

@@ -307,7 +307,8 @@ def _binary(function: Function, node: Node) -> Iterator[Change]:
     kind = kind_at(function, node)
     for other in ARITHMETIC.get(sign, ()):
         cost = 2.6 if {sign, other} == {"+", "-"} else 3.6
-        yield function.replacement(kind, operator, other, cost, "operator", line=line)
+        group = "plus" if (sign, other) == ("-", "+") else "operator"
+        yield function.replacement(kind, operator, other, cost, group, line=line)
     if sign in DROPPED and kind != "expression":
         literal = right.type == "number_literal"
         near = 1.6 if function.text(right) == "1" else 2.3

@@ -11,6 +11,7 @@ from grader.repair.nodes import (
     ancestors,
     arguments_of,
     assignment_of,
+    condition_of,
     inner_of,
     only_statement,
     operator_of,
@@ -48,6 +49,7 @@ def value_changes(function: Function) -> Iterator[Change]:
             yield from _stale(function, node)
             yield from _atomic(function, node)
             yield from _of_bits(function, node)
+            yield from _by_one_thread(function, node)
             edit = function.replaced(node, ";")
             if node not in function.barriers:
                 yield Change("expression", function.line(node), (edit,), 4.8, "delete", "removed")
@@ -235,6 +237,31 @@ def _of_bits(function: Function, statement: Node) -> Iterator[Change]:
         f": (int){other}((unsigned *){place['place']}, __float_as_uint({value}))"
     )
     yield function.replacement("expression", node, text, 0.2, "atomic", "bits")
+
+
+_LANE = re.compile(r".*threadIdx\.x.*(?:%(?:32|warpSize)|&(?:31|0x1f))\)?")
+
+
+def _by_one_thread(function: Function, node: Node) -> Iterator[Change]:
+    """An atomic operation, or a store after shuffles, that one thread of a block or of a warp alone is to carry out."""
+    inner = inner_of(node)
+    assignment = assignment_of(inner)
+    is_atomic = inner is not None and function.callee(inner).startswith("atomic")
+    if not is_atomic and (assignment is None or assignment[0].type != "subscript_expression"):
+        return
+    values = ((declared_name(n), v) for n in function.nodes if (v := value_of(n)) is not None)
+    lanes = [name for name, value in values if _LANE.fullmatch("".join(function.text(value).split()))]
+    around = [
+        function.names_in(c) for outer in ancestors(node, function.body) if (c := condition_of(outer)) is not None
+    ]
+    if any(words & {"threadIdx", *lanes} for words in around):
+        return
+    shuffles = "__shfl" in function.text(function.body)
+    tests = [f"{lane} == 0" for lane in lanes] or (["threadIdx.x % 32 == 0"] if shuffles else [])
+    tests += ["threadIdx.x == 0"] if is_atomic and function.uses_shared else []
+    for number, test in enumerate(tests):
+        edit = function.inserted(node.start_byte, f"if ({test}) ")
+        yield Change("guard", function.line(node), (edit,), 2.0 + 0.2 * number, "one_thread", "one")
 
 
 def _read_before(function: Function, node: Node, element: str) -> Node | None:

@@ -185,7 +185,10 @@ def symptom_of_order(evidence: Evidence, checks: Sequence[Check]) -> Symptom | N
         if r.kind in ("correct", "observe", "ragged")
     ]
     # Two threads that write one element need another index: ordered, one of them would still be lost, whatever is read.
-    if not races or not cases or any(_is_one_place(h) for h in races) or is_collision(races):
+    # What leaves its array meets others' elements, which no order would make its own.
+    outside = {h.line for h in shown.outcome.hazards if h.kind == "out_of_bounds"}
+    is_astray = any(outside & {h.line, h.other_line} for h in races)
+    if not races or not cases or is_astray or any(_is_one_place(h) for h in races) or is_collision(races):
         return None
     return Symptom("races", tuple(cases), races, tuple(h.line for h in races), is_observed=True)
 

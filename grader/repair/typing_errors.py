@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from grader.repair.function import Change, Function
 from grader.repair.nodes import (
+    ancestors,
     arguments_of,
     assignment_of,
     condition_of,
@@ -19,12 +20,13 @@ from grader.repair.nodes import (
     is_stored,
     listed,
     named_in,
+    only_leaves,
     operator_of,
     outside_brackets,
     sides_of,
     value_of,
 )
-from grader.submission.cpp.tree import declared_name, descendants
+from grader.submission.cpp.tree import LOOPS, declared_name, descendants
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -155,11 +157,48 @@ def _neighbours(function: Function, block: Node) -> Iterator[Change]:
         if branch is not None and is_set and branch.child_by_field_name("alternative") is None:
             edit = function.inserted(second.start_byte, "else ")
             yield Change("guard", function.line(second), (edit,), 1.6, "else", "else")
-        names = _set_in(function, second)
-        used = function.parsed.words(first)
-        is_in_order = second.type == "declaration" or not {first, second}.isdisjoint(function.barriers)
-        if names & used - _set_in(function, first) and first.type == "expression_statement" and not is_in_order:
-            yield Change("expression", function.line(first), function.exchanged(first, second), 1.4, "order", "order")
+        if {first, second}.isdisjoint(function.barriers):
+            yield from _in_order(function, first, second)
+
+
+def _in_order(function: Function, first: Node, second: Node) -> Iterator[Change]:
+    """The second of two statements before the first: which uses what the second sets, which overwrites what that still
+    needs, or which the second is to keep threads from."""
+    line, edits = function.line(first), function.exchanged(first, second)
+    sets, used = _set_in(function, first), function.parsed.words(second)
+    if second.type == "if_statement":
+        body, condition = second.child_by_field_name("consequence"), condition_of(second)
+        is_guard = body is not None and only_leaves(body) and second.child_by_field_name("alternative") is None
+        is_read = any(first.start_byte <= a.node.start_byte < first.end_byte for a in function.accesses)
+        made = {declared_name(d) for d in first.children_by_field_name("declarator")} | sets
+        if is_guard and is_read and condition is not None and not made & function.parsed.words(condition):
+            yield Change("guard", line, edits, 1.8, "order", "late")
+    if first.type != "expression_statement":
+        return
+    if second.type != "declaration" and _set_in(function, second) & function.parsed.words(first) - sets:
+        yield Change("expression", line, edits, 1.4, "order", "order")
+        return
+    assignment, other = assignment_of(inner_of(first)), assignment_of(inner_of(second))
+    if assignment is None or second.type not in ("expression_statement", "declaration"):
+        return
+    target, values = function.text(assignment[0]), [other[2]] if other is not None else [second]
+    is_element = assignment[0].type == "subscript_expression"
+    if is_element:
+        is_needed = any(target in function.text(value) for value in values)
+    else:
+        is_needed = bool(sets & used) and not sets & _set_in(function, second) and _lives_on(function, target, second)
+    if is_needed:
+        yield Change("expression", line, edits, 2.0, "order", "order_after")
+
+
+def _lives_on(function: Function, name: str, statement: Node) -> bool:
+    """Whether a variable is used after a statement, in the next iteration of a loop as well."""
+    loop = next((outer for outer in ancestors(statement, function.body) if outer.type in LOOPS), None)
+    variable = function.known_at(statement).get(name)
+    if loop is not None and variable is not None and variable.start <= loop.start_byte:
+        return True
+    behind = (n for n in function.nodes if n.type == "identifier" and n.start_byte > statement.end_byte)
+    return any(function.text(n) == name for n in behind)
 
 
 def _set_in(function: Function, node: Node) -> set[str]:

@@ -246,7 +246,7 @@ DETAILS = {
         ),
         "guard": (
             "missing missing_around removed continues returns returns_early returns_break returns_late returns_around "
-            "loop flattened break clamped warp else turned"
+            "loop flattened break clamped warp else turned late one"
         ),
         "initial_value": "missing unset stored added positive zero else",
         "bound": "remainder tail beyond shuffle rounded start end step neighbours stride stride_blocks",
@@ -257,7 +257,7 @@ DETAILS = {
             "wrapped in_place template shuffle_mask shuffle_width cancellation digits division parentheses "
             "chained opposite shuffle_way neighbour factor squared unused unsigned signed narrow "
             "not_shared lost macro shadowed stale atomic brackets twice order all_lanes lane fraction itself "
-            "by_distance by_xor bits turned_values member"
+            "order_after by_distance by_xor bits turned_values member"
         ),
         "index": (
             "exchanged unused axes axes_next names_next tile macro macro_name threads everything crossed limit groups "

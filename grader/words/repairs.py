@@ -91,6 +91,14 @@ REPAIRS: Texts = {
     "expression_order": N_(
         "Line {line} uses a value that the statement after it sets: the two are in the wrong order."
     ),
+    "expression_order_after": N_(
+        "Line {line} overwrites a value that the statement after it still needs: the two are in the wrong order."
+    ),
+    "guard_one": N_("Every thread carries out line {line}, and one alone is to do so."),
+    "guard_late": N_(
+        "Line {line} reads an element before the condition in the statement after it keeps threads from that: the two "
+        "are in the wrong order."
+    ),
     "expression_all_lanes": N_("The mask in line {line} leaves out lanes that take part: name all 32."),
     "expression_lane": N_(
         "Line {line} needs the thread's number within its warp, threadIdx.x % 32, and takes that within its block."

@@ -47,6 +47,11 @@ def test_what_leaves_out_the_rest_is_removed_sooner_than_asked_for_another_name(
     assert min(leaving) == max(names.values()) > min(names.values())
 
 
+def test_a_branch_that_does_nothing_is_read() -> None:
+    body = "int i = threadIdx.x; if (i >= n) {} out[i] = 1;"
+    assert body.replace(">=", ">") in changes(expression_changes, body)
+
+
 @pytest.mark.parametrize(
     ("body", "costs"),
     [

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 
 from grader.repair.conditions import MAX_GUARDS, clip_changes, guard_changes, surplus_changes
-from grader.repair.function import Change, Function
+from grader.repair.function import Change, Function, functions_of
+from grader.submission.cpp.parse import parse
+from grader.submission.source import SourceText
 from tests.repair.kernels import Make, changes
 
 OF_N = {"a": ["n"], "out": ["n"]}
@@ -91,6 +94,15 @@ def test_what_keeps_an_access_within_its_array(extents: list[str], index: str, c
     found = changes(guards(out=extents), body)
     likely = {after for after, c in found.items() if c.group == "wrap" and c.cost < 2.5}
     assert likely == {body.replace("out[", f"if ({condition}) out[") for condition in conditions}
+
+
+@pytest.mark.parametrize(("y", "first"), [("threadIdx.y", "x < w"), ("threadIdx.y - 1", "y >= 0 && y < h && x < w")])
+def test_rows_and_columns_of_an_array_of_unknown_shape(y: str, first: str) -> None:
+    body = f"int y = {y}, x = threadIdx.x; out[3 * (y * w + x) + 1] = 1;"
+    text = f"__global__ void k(float *out, int h, int w) {{ {body} }}"
+    function = functions_of(parse(SourceText(Path("k.cu"), text, "utf-8")), "k")[0]
+    wraps = sorted((c for c in guard_changes(function, {}) if c.group == "wrap"), key=lambda c: c.cost)
+    assert wraps[0].edits[0].text == f"if ({first}) "
 
 
 @pytest.mark.parametrize(

@@ -138,6 +138,9 @@ def race(detail: str, line: int, other_line: int) -> Hazard:
         # Two threads with one place: no order gives each its own.
         ([race("write_write", 5, 5), race("read_write", 9, 5)], False),
         ([race("write_write", 9, 5)], False),
+        # What leaves its array meets what is another's.
+        ([race("read_write", 9, 5), replace(race("after", 9, 5), kind="out_of_bounds")], False),
+        ([race("read_write", 9, 5), replace(race("after", 7, 5), kind="out_of_bounds")], True),
     ],
 )
 def test_no_order_mends_what_two_threads_write_in_one_line(races: list[Hazard], is_sought: bool) -> None:
@@ -163,8 +166,10 @@ def limits(needed: dict[int, int], *, soon: bool = False, ends: str = "") -> dic
         binding=SimpleNamespace(takes_sizes=True),
         load=lambda *_of: SimpleNamespace(entry="k", built=None),
         geometry=lambda _sizes: SimpleNamespace(grid=(1, 1, 1)),
+        interpretation=SimpleNamespace(constants=(), declared=()),
     )
-    trials: Any = SimpleNamespace(lab=SimpleNamespace(cases={"emulator": None}), programs=None, run_loaded=run_loaded)
+    lab = SimpleNamespace(cases={"emulator": None}, parameters=())
+    trials: Any = SimpleNamespace(lab=lab, programs=None, run_loaded=run_loaded)
     runs = [
         SimpleNamespace(
             kind="correct",

@@ -134,6 +134,24 @@ def test_a_sum_that_is_meant_to_go_on_is_not(old: str, new: str) -> None:
     assert 0.6 not in {c.cost for c in changes(value_changes, GOES_ON.replace(old, new)).values()}
 
 
+LANE = "int lane = threadIdx.x % 32;\n__shared__ float s[1];\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "tests"),
+    [
+        (f"{LANE}out[n / 32] = s[0];", ["lane == 0"]),
+        (f"{LANE}atomicAdd(out, s[0]);", ["lane == 0", "threadIdx.x == 0"]),
+        ("float v = __shfl_down_sync(~0u, n, 1); out[n] = v;", ["threadIdx.x % 32 == 0"]),
+        (f"{LANE}if (lane == 1) atomicAdd(out, s[0]);", []),
+        ("atomicAdd(out, 1);", []),
+    ],
+)
+def test_what_one_thread_alone_is_to_do(body: str, tests: list[str]) -> None:
+    found = [text for text, c in changes(value_changes, body).items() if c.group == "one_thread"]
+    assert [text.partition("if (")[2].partition(")")[0] for text in found] == tests
+
+
 @pytest.mark.parametrize(
     ("adds", "after"),
     [

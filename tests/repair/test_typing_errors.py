@@ -75,6 +75,27 @@ def test_what_is_in_order_is_left_alone() -> None:
     assert not [c for c in changes(loop_changes, stepping).values() if c.group == "stride"]
 
 
+@pytest.mark.parametrize(
+    ("body", "after", "detail"),
+    [
+        (
+            "int k = 1;\nfor (;;) {\nout[k] = 1;\nk *= 2;\nint j = k;\nout[j] = 1;\n}",
+            "int j = k;\nk *= 2;",
+            "order_after",
+        ),
+        ("int i = 0;\nout[i + 1] = 1;\nout[i] = out[i + 1];", "out[i] = out[i + 1];\nout[i + 1] = 1;", "order_after"),
+        (
+            "int i = n;\nfloat x = in[i];\nif (i >= n) return;\nout[i] = x;",
+            "if (i >= n) return;\nfloat x = in[i];",
+            "late",
+        ),
+    ],
+)
+def test_two_statements_in_each_other_s_place(body: str, after: str, detail: str) -> None:
+    found = [text for text, c in changes(typing_changes, body).items() if c.detail == detail]
+    assert [after in text for text in found] == [True]
+
+
 HEAD = "__global__ void k(float *in, float *out, int n);\nvoid f(float *a, float *b, int n) {\n"
 
 
