@@ -261,7 +261,7 @@ def _by_one_thread(function: Function, node: Node) -> Iterator[Change]:
     tests += ["threadIdx.x == 0"] if is_atomic and function.uses_shared else []
     for number, test in enumerate(tests):
         edit = function.inserted(node.start_byte, f"if ({test}) ")
-        yield Change("guard", function.line(node), (edit,), 2.0 + 0.2 * number, "one_thread", "one")
+        yield Change("guard", function.line(node), (edit,), 2.0 + 0.2 * number, "atomic", "one")
 
 
 def _read_before(function: Function, node: Node, element: str) -> Node | None:

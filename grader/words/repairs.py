@@ -473,36 +473,5 @@ REPAIRS: Texts = {
     "accesses": N_("With this change {fewer_pct} % fewer sectors and wavefronts are counted."),
 }
 
-FASTER: Texts = {
-    "padding": N_("{where}: rows of shared arrays an element longer"),
-    "axes": N_("{where}: x and y of threads in each other's place"),
-    "neighbours": N_("{where}: neighbouring elements for neighbouring threads"),
-    "unrolled": N_("{where}: the loop unrolled"),
-    "restrict": N_("{where}: pointers declared __restrict__"),
-    "elements": N_("{where}: several elements for each thread of a smaller block"),
-    "launch": N_("{where}: blocks of another size"),
-    "register": N_("{where}: what a loop adds up kept in a variable and stored after the loop"),
-    "precision": N_("{where}: float in place of double"),
-    "powers": N_("{where}: products and roots in place of powers, or rsqrtf in place of 1 / sqrt"),
-    "quotients": N_("{where}: one quotient in place of several with the same divisor"),
-    "vector": N_("{where}: neighbouring elements loaded at once"),
-    "gain": N_("{variant}: predicted {times} as fast on {device} ({low} to {high})."),
-    "unsure": N_(
-        "{variant}: predicted {times} as fast on {device}, with an interval of {low} to {high}: only a measurement "
-        "tells whether it is faster."
-    ),
-    "measured": N_(
-        "{variant}: {times} as fast, measured on {gpu} ({low} to {high}); predicted {predicted} on {device}."
-    ),
-    "verified": N_(
-        "Each of these changes was compiled and run: every check that was passed before is passed with it. What it "
-        "gains was predicted, not measured."
-    ),
-    "verified_measured": N_(
-        "Each of these changes was compiled and run: every check that was passed before is passed with it."
-    ),
-}
-"""Changes that may make a right kernel faster; unsure: the interval of the gain holds 1."""
-
-AREAS: dict[str, Texts] = {"repairs": REPAIRS, "repairs.faster": FASTER}
+AREAS: dict[str, Texts] = {"repairs": REPAIRS}
 """By the first parts of the ids."""

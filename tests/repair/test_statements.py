@@ -148,7 +148,7 @@ LANE = "int lane = threadIdx.x % 32;\n__shared__ float s[1];\n"
     ],
 )
 def test_what_one_thread_alone_is_to_do(body: str, tests: list[str]) -> None:
-    found = [text for text, c in changes(value_changes, body).items() if c.group == "one_thread"]
+    found = [text for text, c in changes(value_changes, body).items() if c.detail == "one"]
     assert [text.partition("if (")[2].partition(")")[0] for text in found] == tests
 
 
