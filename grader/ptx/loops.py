@@ -265,11 +265,6 @@ def reads_other_threads(instruction: Instruction) -> bool:
     return instruction.opcode == "ld" and not _FRESH_LOADS.isdisjoint(instruction.modifiers)
 
 
-def _takes_turns(instruction: Instruction) -> bool:
-    """Whether an atomic is a compare-and-swap that changes something: one of those who try gets through."""
-    return "cas" in instruction.modifiers and instruction.operands[2] != instruction.operands[3]
-
-
 def _controllers(successors: Graph, loop: NaturalLoop) -> dict[int, set[int]]:
     """For each block of a loop the conditional branches that decide whether one iteration comes to it.
 
@@ -358,11 +353,22 @@ class _Slice:
                 self._pending.extend(sources(instruction))
                 self.add_branches(self._controllers[block])
 
+    def _takes_turns(self, instruction: Instruction) -> bool:
+        """Whether an atomic is a compare-and-swap that changes something, so that one of those who try gets through.
+
+        What it waits for is the same for all of them (free: a literal), or what the loop has found there.  A number of
+        the thread's own (`atomicCAS(turn, blockIdx.x, blockIdx.x + 1)`) makes it wait until it has been called.
+        """
+        if "cas" not in instruction.modifiers or instruction.operands[2] == instruction.operands[3]:
+            return False
+        expected = instruction.operands[2]
+        return not isinstance(expected, Register) or expected.index in self._writers
+
     def _look_at(self, instruction: Instruction) -> None:
         """Note where the result of an instruction comes from, apart from its operands."""
         if reads_other_threads(instruction):
             self.waits = True
-            self.polls |= not _takes_turns(instruction)
+            self.polls |= not self._takes_turns(instruction)
         caller = _call_behind(instruction, self._callers)
         if caller is not None:
             self.unknown = True

@@ -60,6 +60,25 @@ extern "C" __global__ void k(volatile int* flag, int* out) {
     assert run(source, 2, 64, np.zeros(2, np.int32), np.zeros(64, np.int32))[1].tolist() == [63] * 64
 
 
+def test_blocks_are_called_up_from_the_last_one_on() -> None:
+    """A compare-and-swap that waits for a number of the block's own: those that are to come first have to have begun."""
+    source = """
+extern "C" __global__ void k(int* turn, unsigned* out) {
+    int own = gridDim.x - 1 - blockIdx.x;
+    if (threadIdx.x == 0) {
+        while (atomicCAS(turn, own, -1) != own) {}
+        out[0] = out[0] * 3 + own;
+        __threadfence();
+        atomicExch(turn, own + 1);
+    }
+}
+"""
+    expected = 0
+    for own in range(40):
+        expected = (expected * 3 + own) % 2**32
+    assert run(source, 40, 256, np.zeros(1, np.int32), np.zeros(1, np.uint32))[1].tolist() == [expected]
+
+
 def test_lanes_that_left_a_lock_wait_for_the_others_at_a_shuffle() -> None:
     source = """
 extern "C" __global__ void k(int* lock, volatile int* count, int* out) {
