@@ -50,6 +50,21 @@ ADDRESSES = {
 }
 
 
+def test_what_of_a_vector_is_inside_is_loaded_and_stored() -> None:
+    """The rest lies in the page that a device's driver has mapped: it is told, and does not take the other elements."""
+    source = """extern "C" __global__ void k(const float4* in, float* out, int4* all) {
+    float4 v = in[threadIdx.x];
+    out[threadIdx.x] = v.x + v.y + v.z + v.w;
+    all[threadIdx.x] = make_int4(1, 2, 3, 4);
+}
+"""
+    values = np.arange(1, 15, dtype=np.float32)
+    result = run(source, 1, 4, values, np.zeros(4, np.float32), np.zeros(15, np.int32))
+    assert result[1].tolist() == [10, 26, 42, 27]
+    assert result[2].tolist() == [1, 2, 3, 4] * 3 + [1, 2, 3]
+    assert [(h.kind, h.line, h.count) for h in result.hazards] == [("out_of_bounds", 2, 1), ("out_of_bounds", 4, 1)]
+
+
 @pytest.mark.parametrize("name", ADDRESSES)
 @pytest.mark.parametrize("load", [False, True])
 def test_wild_pointers_are_out_of_bounds(name: str, load: bool) -> None:

@@ -61,7 +61,7 @@ extern "C" __global__ void k(volatile int* flag, int* out) {
 
 
 def test_blocks_are_called_up_from_the_last_one_on() -> None:
-    """A compare-and-swap that waits for a number of the block's own: those that are to come first have to have begun."""
+    """A compare-and-swap waits for a number of the block's own: those that come first have to have begun."""
     source = """
 extern "C" __global__ void k(int* turn, unsigned* out) {
     int own = gridDim.x - 1 - blockIdx.x;

@@ -38,14 +38,16 @@ def shuffle(
     mode: "up", "down", "bfly" or "idx".
     lane_operand, clamp_operand: uint32, the operands b and c; c holds the clamp in bits 0-4 and the mask that splits
         the warp into segments in bits 8-12.
-    Returns result, in_range, source_inactive: the value read (the lane's own where the source is out of range, or is
-    inactive or no member, which hardware leaves undefined); the predicate; where the source was not there.
+    Returns result, in_range, source_inactive: the value read (the lane's own where the source is out of range); the
+    predicate; where the source was not there, or is no member.  PTX leaves undefined what is read then: an H200 gives 0
+    for a lane that has exited or is elsewhere, whether it is named or not.
     """
     source, in_range = _sources(mode, lane_operand.astype(np.int64), clamp_operand.astype(np.int64))
     member = (member_mask.astype(np.int64) >> source & 1) != 0
-    source_inactive = active & ~(np.take_along_axis(active, source, axis=1) & member)
-    source = np.where(source_inactive, LANES, source)
-    return np.take_along_axis(value, source, axis=1), in_range, source_inactive
+    there = np.take_along_axis(active, source, axis=1)
+    source_inactive = active & ~(there & member)
+    read = np.take_along_axis(value, np.where(there & ~member, LANES, source), axis=1)
+    return np.where(there, read, value.dtype.type(0)), in_range, source_inactive
 
 
 def shuffle_alike(mode: str, value: Array, lane_operand: int, clamp_operand: int) -> tuple[Array, Array]:

@@ -5,7 +5,7 @@ Which bytes were ever written is kept as flags beside the memory of arrays that 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -158,9 +158,12 @@ def resolve(batch: BlockBatch, spec_space: str, address: Value, offset: int) -> 
 
 
 def split_by_allocation(
-    group: Group, spec: AccessSpec, address: Value, offset: int
+    group: Group, spec: AccessSpec, address: Value, offset: int, faults: list[Fault] | None = None
 ) -> list[tuple[Array | None, ResolvedAddress]]:
-    """Split an access by array; positions are None when one array holds all lanes.  Reports faults."""
+    """Split an access by array; positions are None when one array holds all lanes.
+
+    Reports faults.  faults: is given those of an access whose addresses lie in one space, by positions in the group.
+    """
     batch, lanes = group.batch, group.lanes
     in_space = resolve(batch, spec.space, address, offset)
     if in_space is not None:
@@ -168,9 +171,11 @@ def split_by_allocation(
         resolved = locate(space, address, offset, spec.width, lanes)
         if resolved is not None:
             return [(None, resolved)]
-        parts, faults = scatter(space, address, offset, spec.width, lanes)
-        for fault in faults:
+        parts, found = scatter(space, address, offset, spec.width, lanes)
+        for fault in found:
             _report(batch, spec, fault, lanes)
+        if faults is not None:
+            faults += found
         return list(parts)
     # Generic pointers into several spaces at once: one space after the other.
     result: list[tuple[Array | None, ResolvedAddress]] = []
@@ -186,8 +191,8 @@ def split_by_allocation(
         space, base = spaces[window + 1]
         positions = np.flatnonzero(windows == window)
         subset = lanes if len(positions) == lanes.n else lanes.select(positions)
-        parts, faults = scatter(space, Vec(full[positions], subset), -base, spec.width, subset)
-        for fault in faults:
+        parts, found = scatter(space, Vec(full[positions], subset), -base, spec.width, subset)
+        for fault in found:
             _report(batch, spec, fault, subset)
         result += [(positions[inner], resolved) for inner, resolved in parts]
     return result
@@ -229,8 +234,9 @@ def load_again(group: Group, spec: AccessSpec, last: InlineCache, address: Value
 def load(
     group: Group, spec: AccessSpec, address: Value, offset: int, register_bytes: list[int], last: InlineCache
 ) -> list[Value]:
-    """Carry out a load; lanes at fault get 0."""
-    parts = split_by_allocation(group, spec, address, offset)
+    """Carry out a load; lanes at fault get 0, but for those elements that are inside."""
+    faults: list[Fault] = []
+    parts = split_by_allocation(group, spec, address, offset, faults)
     if len(parts) == 1 and parts[0][0] is None:
         resolved = parts[0][1]
         if resolved.vec is not None and spec.count == 1:
@@ -246,6 +252,8 @@ def load(
             result[positions] = as_array(
                 _fetch(resolved, spec, element, spec.element_bytes, resolved.lanes), spec.dtype
             )
+    for element, positions, array, places in _inside(spec, faults):
+        results[element][positions] = array.view(spec.dtype).take(places)
     return [from_array(result, group.lanes, size) for result, size in zip(results, register_bytes, strict=True)]
 
 
@@ -260,7 +268,33 @@ def _fetch(resolved: ResolvedAddress, spec: AccessSpec, element: int, register_b
 
 def store(group: Group, spec: AccessSpec, address: Value, offset: int, values: list[Value]) -> None:
     """Carry out a store; where lanes write the same element, the highest lane's value stays."""
-    put(group.batch, spec, split_by_allocation(group, spec, address, offset), values)
+    faults: list[Fault] = []
+    put(group.batch, spec, split_by_allocation(group, spec, address, offset, faults), values)
+    for element, positions, array, places in _inside(spec, faults):
+        if array.read_only:
+            continue
+        group.batch.note_change()
+        array.digest = None
+        data = as_array(values[element], spec.dtype)
+        array.view(spec.dtype)[places] = data[positions] if len(data) == group.lanes.n else data[-1]
+        if array.valid is not None:
+            array.valid.view(UNSIGNED[spec.element_bytes])[places] = _ALL_WRITTEN[spec.element_bytes]
+
+
+def _inside(spec: AccessSpec, faults: Sequence[Fault]) -> Iterator[tuple[int, Array, MemoryArray, Array]]:
+    """What of vectors that reach beyond an array's end lies in it: (element, lanes, array, places in elements).
+
+    On a device all of such a vector is there, within the page that the driver has mapped.
+    """
+    for fault in faults:
+        array = fault.array
+        if spec.count == 1 or array is None or array.space != "global" or fault.detail != "after":
+            continue
+        for element in range(spec.count):
+            begin = fault.offsets + element * spec.element_bytes
+            inside = (begin + spec.element_bytes <= array.size) & ((array.base + fault.offsets) % spec.width == 0)
+            if inside.any():
+                yield element, fault.positions[inside], array, (array.storage + begin[inside]) // spec.element_bytes
 
 
 def announce(

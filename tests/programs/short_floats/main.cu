@@ -67,5 +67,9 @@ int main() {
     printf("%d differ\n", bad); for (int c : cols) printf("%d ", c); puts("");
     half h = 2.5f; h *= 2; printf("%g %g %d\n", (float)h, 3.0f * (float)h, h < half(5.5f));
     nv_bfloat162 p = __floats2bfloat162_rn(1.0f, -3.0f); p = __hmul2(p, p) + p; printf("%g %g\n", __low2float(p), __high2float(p));
+    // Loops that compare them: such a program is compiled in no more time than others.
+    half *many = new half[n], most = in[0]; for (int i = 0; i < n; i++) many[i] = half(in[i]) > half(7.0f) ? half(1.0f) : half(in[i]);
+    for (int i = 0; i < n; i++) if (many[i] > most || i == 0) most = many[i];
+    printf("%g\n", (float)most); delete[] many;
     cudaFree(d); cudaFree(o);
 }

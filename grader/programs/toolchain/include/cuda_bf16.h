@@ -12,18 +12,7 @@ struct __nv_bfloat16 {
         memcpy(&u, &f, sizeof u);
         bits = f != f ? 0x7fff : (unsigned short)((u + 0x7fff + (u >> 16 & 1)) >> 16);
     }
-    // Rounded to odd first, so that it is rounded once.
-    __host__ __device__ __nv_bfloat16(double d) {
-        float f = (float)d;
-        unsigned int u;
-        memcpy(&u, &f, sizeof u);
-        if ((double)f != d && d == d && f - f == 0 && !(u & 1)) {
-            bool is_beyond = d > 0 ? (double)f > d : (double)f < d;
-            u = is_beyond ? u - 1 : u | 1;
-            memcpy(&f, &u, sizeof f);
-        }
-        *this = __nv_bfloat16(f);
-    }
+    __host__ __device__ __nv_bfloat16(double d) : __nv_bfloat16(grader_odd(d)) {}
     template <class I, class = typename std::enable_if<std::is_integral<I>::value>::type>
     __host__ __device__ __nv_bfloat16(I i) : __nv_bfloat16((double)i) {}
     __host__ __device__ __nv_bfloat16(const __half &h) : __nv_bfloat16((float)h) {}

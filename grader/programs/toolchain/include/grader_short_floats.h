@@ -19,6 +19,18 @@
     GRADER_BOTH T2 __h##name##2(T2 a, T2 b) { return {T(__h##name(a.x, b.x) ? 1.0f : 0.0f), T(__h##name(a.y, b.y) ? 1.0f : 0.0f)}; } \
     GRADER_BOTH bool __hb##name##2(T2 a, T2 b) { return __h##name(a.x, b.x) && __h##name(a.y, b.y); } \
     GRADER_BOTH bool __hb##name##u2(T2 a, T2 b) { return __h##name##u(a.x, b.x) && __h##name##u(a.y, b.y); }
+// A double as a float that is rounded to odd, so that what is made of it is rounded once.
+GRADER_BOTH float grader_odd(double d) {
+    float f = (float)d;
+    unsigned int u;
+    memcpy(&u, &f, sizeof u);
+    if ((double)f != d && d == d && f - f == 0 && !(u & 1)) {
+        bool is_beyond = d > 0 ? (double)f > d : (double)f < d;
+        u = is_beyond ? u - 1 : u | 1;
+        memcpy(&f, &u, sizeof f);
+    }
+    return f;
+}
 // Of the nearest value to x, the one on the side that a rounding names: 0 towards zero, 1 up, -1 down.
 template <class T> GRADER_BOTH T grader_rounded(double x, int side) {
     T near(x);
