@@ -208,6 +208,13 @@ def _grade(
     labs_folders: tuple[Path, ...],
     view: View | None,
 ) -> int:
+    from grader.processes.limits import IS_LINUX, MANY, cores
+
+    if IS_LINUX and cores() >= MANY:
+        # While all else is imported.
+        from grader.programs.toolchain import advance
+
+        advance.begin()
     from grader.grading.options import GradeOptions
     from grader.grading.session import Order, carry_out
     from grader.lab import labs

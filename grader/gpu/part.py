@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -16,31 +14,51 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace as replace_fields
 
-from grader.errors import InternalError
+from grader.errors import FileError, InternalError
 from grader.files import read_kept, write_atomically
 from grader.gpu import bench
-from grader.gpu.messages import HELPERS_MODULE, NoDevice, Prepared
+from grader.gpu.messages import NoDevice, Prepared
 from grader.gpu.process import GpuProcess
-from grader.gpu.runs import GpuRunner, compute_case, compute_cases, pools, results
-from grader.gpu.session import GpuBackend, GpuFault, GpuSession, TimedKernel, compile_helpers
+from grader.gpu.runs import (
+    GpuRunner,
+    compute_case,
+    compute_cases,
+    identity,
+    is_sound,
+    launch_all,
+    pools,
+    results,
+    times_of,
+    with_times,
+)
+from grader.gpu.session import GpuBackend, GpuFault, GpuSession, Needless, TimedKernel, compile_helpers, prompt
 from grader.lab.expected import Array, Oracle
 from grader.lab.records import Lab, Sizes
-from grader.launching.backend import BufferArgument, LaunchOutcome, LaunchRequest
+from grader.launching.backend import BufferArgument, LaunchRequest
 from grader.launching.kernel import BoundKernel
-from grader.launching.programs import ProgramStore
-from grader.launching.trial import Run, Trials
-from grader.measured import HostMemory, Ratio, Timing, Witness
+from grader.launching.programs import DeviceProgram, ProgramStore, handed_in
+from grader.launching.trial import Trials
+from grader.measured import Ratio
 from grader.message import Message, msg
 from grader.result import Environment
 from grader.running.evidence import Evidence
 from grader.submission.records import Submission
 from grader.timing import CpuTime, Measurement, lock
 from grader.timing.sampling import BUDGET_US, WARM_UP_MS, series_plan
-from grader.timing.summary import Store, folder, key_of, reference, size_key, student, timings
+from grader.timing.summary import Store, folder, key_of, reference, size_key
 
 if TYPE_CHECKING:
     from grader.compiler.process import CompilerProcess
     from grader.compiler.several import KeptCompiler
+    from grader.launching.programs import Compiler
+
+MOST_COMPARING = 4
+
+
+def _key_of_launches(graded: Mapping[str, Evidence], candidates: Sequence[bench.KernelAtSize]) -> tuple[object, ...]:
+    """What times follow from in one grading."""
+    launches = ((c.variant, *c.sizes.items(), c.module, *identity(c.request), c.comparable) for c in candidates)
+    return (*graded, *launches)
 
 
 class Gpu:
@@ -49,7 +67,8 @@ class Gpu:
     in_use: held by the thread that asks the device, of several.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, processes: int = 1) -> None:
+        """processes: that may be at work at once; where they are many, so are the threads that compare."""
         from grader.compiler.several import KeptCompiler
 
         self._process = GpuProcess()
@@ -60,11 +79,15 @@ class Gpu:
         self.measurement: Measurement | None = None
         self._has_run = False
         self._cpu: Future[list[CpuTime]] | None = None
-        # One thread for what waits for the device and the compiler, one for what computes.
-        self._waiting, self._computing = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
+        # For what waits for the device and the compiler of the lab's kernels, what launches ahead, and what computes.
+        self._waiting, self._launching, self._computing = (ThreadPoolExecutor(1) for _each in range(3))
+        self._comparing = ThreadPoolExecutor(max(1, min(MOST_COMPARING, processes)))
         self._opened = self._waiting.submit(self._process.ready)
         self._helpers = self._waiting.submit(self._compiled_helpers)
-        self._cases: list[Future[None]] = []
+        self._ahead: list[Future[None]] = []
+        self._runner: GpuRunner | None = None
+        self._is_timing = False
+        self._times: dict[tuple[object, ...], Measurement] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -76,7 +99,7 @@ class Gpu:
             self._session.close()
         self._process.close()
         # Whoever waits for the device is told by now that it is gone; a compiler that is closed under work starts anew.
-        for threads in (self._waiting, self._computing):
+        for threads in (self._waiting, self._launching, self._computing, self._comparing):
             threads.shutdown(cancel_futures=True)
         self.compiler.close()
 
@@ -89,8 +112,8 @@ class Gpu:
         self._waiting.submit(self._compile_references, lab)
         types = {p.name: p.dtype for p in lab.parameters if p.is_array}
         cases = lab.cases["gpu"]
-        for sizes in (*cases.correct, cases.observe, *cases.ragged):
-            self._cases.append(self._computing.submit(compute_case, self._oracle, sizes, types))
+        for sizes in (*cases.correct, cases.observe, *cases.ragged, *cases.large):
+            self._computing.submit(compute_case, self._oracle, sizes, types)
 
     def _compiled_helpers(self) -> bytes:
         """Return the machine code of the grader's own kernels; none where there is no device."""
@@ -109,10 +132,68 @@ class Gpu:
 
         Raises FileError: the lab's oracle cannot say what has to come out.
         """
-        wait(self._cases)
-        # The oracle has kept what it has computed.
+        if self._opened.done() and self.refusal():
+            return
         self._oracle = self._oracle or Oracle(lab)
         compute_cases(lab, self._oracle, _kernels(lab, submission, evidence_of), evidence_of)
+
+    def launch_ahead(
+        self, lab: Lab, submission: Submission, evidence: Evidence, compiler: Compiler, by_text: bool
+    ) -> None:
+        """Begin with a variant's launches while others run on the emulator; `measure` finds what came of them.
+
+        by_text: the launches are those that the text speaks of alone; only those of a right kernel are made.
+        """
+        if is_sound(evidence) or not by_text:
+            if not by_text and self._is_timing and not self._is_known(lab, submission, evidence, compiler):
+                self.session().needless.set()
+            self._ahead.append(self._launching.submit(self._launched, lab, submission, evidence, compiler))
+
+    def time_ahead(
+        self, lab: Lab, submission: Submission, evidence_of: Mapping[str, Evidence], compiler: Compiler
+    ) -> None:
+        """Begin to time kernels that are launched as the text speaks of alone, if all are right; `measure` finds it."""
+        if all(is_sound(evidence) for evidence in evidence_of.values() if evidence.interpretation is not None):
+            self._is_timing = True
+            self._ahead.append(self._launching.submit(self._timed_ahead, lab, submission, evidence_of, compiler))
+
+    def _timed_ahead(
+        self, lab: Lab, submission: Submission, evidence_of: Mapping[str, Evidence], compiler: Compiler
+    ) -> None:
+        with suppress(InternalError, FileError, GpuFault, lock.Busy, Needless):
+            if self.refusal():
+                return
+            runner = self._runner_of(lab, compiler, _kernels(lab, submission, evidence_of))
+            if not all(runner.is_known(evidence) for evidence in evidence_of.values()):
+                return
+            graded = {name: runner.graded(evidence) for name, evidence in evidence_of.items()}
+            candidates = [c for evidence in graded.values() for c in runner.timed(evidence)]
+            if candidates and all(run.is_right for evidence in graded.values() for run in evidence.runs):
+                times = self._measure(lab, submission, graded, candidates, runner.trials.oracle)
+                self._times[_key_of_launches(graded, candidates)] = times
+
+    def _is_known(self, lab: Lab, submission: Submission, evidence: Evidence, compiler: Compiler) -> bool:
+        kernels = _kernels(lab, submission, {evidence.variant.name: evidence}, handed_in(submission))
+        return self._runner_of(lab, compiler, kernels).is_known(evidence)
+
+    def _launched(self, lab: Lab, submission: Submission, evidence: Evidence, compiler: Compiler) -> None:
+        # What goes wrong here is told by `measure`, which tries again.
+        with suppress(InternalError, FileError, GpuFault, lock.Busy):
+            if not self.refusal():
+                kernels = _kernels(lab, submission, {evidence.variant.name: evidence}, handed_in(submission))
+                runner = self._runner_of(lab, compiler, kernels)
+                runner.prepare(evidence)
+                launch_all(self.session(), runner, [evidence])
+
+    def _runner_of(self, lab: Lab, compiler: Compiler, kernels: Mapping[str, BoundKernel]) -> GpuRunner:
+        """What runs kernels: it remembers what those before it did."""
+        session = self.session()
+        if self._runner is None:
+            self._oracle = self._oracle or Oracle(lab)
+            backend = GpuBackend(session)
+            trials = Trials(lab, self._oracle, ProgramStore(compiler, session.device.architecture), backend)
+            self._runner = GpuRunner(trials, backend, session.device, {}, self._comparing)
+        return replace(self._runner, kernels=kernels)
 
     def refusal(self) -> str:
         """Why there is no device after all, "" when there is one; waits until it is open."""
@@ -152,11 +233,13 @@ class Gpu:
         lab: Lab,
         submission: Submission,
         evidence_of: Mapping[str, Evidence],
-        compiler: CompilerProcess,
+        compiler: Compiler,
         remeasure: bool,
         profilers: Sequence[str] = (),
     ) -> dict[str, Evidence]:
-        """The evidence of all variants with results and times from the GPU added; `with_cpu_times` has the CPU's."""
+        """The evidence of all variants with results and times from the GPU; `with_cpu_times` has the CPU's."""
+        wait(self._ahead)
+        self.session().needless.clear()
         try:
             return self._graded(lab, submission, evidence_of, compiler, remeasure, profilers)
         except lock.Busy:
@@ -168,24 +251,26 @@ class Gpu:
         lab: Lab,
         submission: Submission,
         evidence_of: Mapping[str, Evidence],
-        compiler: CompilerProcess,
+        compiler: Compiler,
         remeasure: bool,
         profilers: Sequence[str],
     ) -> dict[str, Evidence]:
         session = self.session()
-        oracle = self._oracle or Oracle(lab)
-        backend = GpuBackend(session)
-        programs = ProgramStore(compiler, session.device.architecture)
-        kernels = _kernels(lab, submission, evidence_of)
-        runner = GpuRunner(Trials(lab, oracle, programs, backend), backend, session.device, kernels)
+        runner = self._runner_of(lab, compiler, _kernels(lab, submission, evidence_of))
+        oracle = runner.trials.oracle
         for evidence in evidence_of.values():
             runner.prepare(evidence)
         graded = results(session, runner, evidence_of)
         self._has_run = True
         try:
             if profilers:
+                from grader.gpu.profilers import witnessed
+
                 with lock.exclusive(session.device.uuid):
-                    graded = {name: _witnessed(session, runner, e, profilers) for name, e in graded.items()}
+                    for name, evidence in graded.items():
+                        launch = runner.profiled_launch(evidence)
+                        if launch is not None:
+                            graded[name] = witnessed(session, launch, evidence, profilers)
             return self._with_times(lab, submission, graded, runner, oracle, remeasure)
         except lock.Busy:
             return _untimed(graded, _in_use())
@@ -213,10 +298,12 @@ class Gpu:
             sizes = [candidate.sizes for candidate in candidates]
             self._cpu = self._computing.submit(bench.cpu_times_of, lab, oracle, sizes, store)
         if measurement is None:
-            measurement = self._measure(lab, submission, graded, candidates, oracle)
+            measurement = self._times.get(_key_of_launches(graded, candidates))
+            if measurement is None:
+                measurement = self._measure(lab, submission, graded, candidates, oracle)
             store.put(key, measurement)
         self.measurement = measurement
-        return {name: _timed(lab, evidence, measurement) for name, evidence in graded.items()}
+        return {name: with_times(lab, evidence, measurement) for name, evidence in graded.items()}
 
     def with_cpu_times(
         self, lab: Lab, submission: Submission, graded: Mapping[str, Evidence]
@@ -228,7 +315,7 @@ class Gpu:
         self.measurement = replace_fields(self.measurement, cpu=self._cpu.result())
         Store(folder()).put(self._key(lab, submission, graded), self.measurement)
         return {
-            name: replace(evidence, timing=_timings(lab, name, self.measurement)) for name, evidence in graded.items()
+            name: replace(evidence, timing=times_of(lab, name, self.measurement)) for name, evidence in graded.items()
         }
 
     def _measure(
@@ -259,7 +346,7 @@ class Gpu:
             host_memory=_host_candidates(lab, candidates, values),
         )
         session.reopen()
-        with lock.exclusive(session.device.uuid):
+        with lock.exclusive(session.device.uuid), prompt():
             session.forget()
             return bench.measure_speed(session, order)
 
@@ -349,9 +436,17 @@ def _in_use() -> Message:
     return msg("runs.gpu_in_use")
 
 
-def _kernels(lab: Lab, submission: Submission, evidence_of: Mapping[str, Evidence]) -> dict[str, BoundKernel]:
-    """Return the kernels that were run, by variant; a file is compiled once for all of its kernels."""
-    together: dict[str, list[str]] = {}
+def _kernels(
+    lab: Lab,
+    submission: Submission,
+    evidence_of: Mapping[str, Evidence],
+    programs: Mapping[str, DeviceProgram] | None = None,
+) -> dict[str, BoundKernel]:
+    """Return the kernels that were run, by variant; a file is compiled once for all of its kernels.
+
+    programs: the files with all of these; None: with those that were run.
+    """
+    together: dict[str, list[str]] = {file: list(one.expressions) for file, one in (programs or {}).items()}
     run = {name: e for name, e in evidence_of.items() if e.interpretation is not None}
     for evidence in run.values():
         together.setdefault(evidence.bound.kernel.file, []).append(evidence.bound.expression)
@@ -393,79 +488,6 @@ def _host_candidates(
         if other is None or np.prod(size_key(candidate.sizes)) > np.prod(size_key(other.sizes)):
             largest[candidate.variant] = candidate
     return {name: replace(c, request=bench.with_data(c.request, _inputs_for(c, values))) for name, c in largest.items()}
-
-
-def _timed(lab: Lab, evidence: Evidence, measurement: Measurement) -> Evidence:
-    """Return times of one variant; a wrong timed launch becomes a run, so that the checks see it."""
-    name = evidence.variant.name
-    runs = [*evidence.runs]
-    for row in measurement.sizes:
-        for wrong in row.wrong:
-            if wrong.name == student(name):
-                runs.append(_repeated(row.size, f"repeat_{wrong.kind}", evidence))
-    reason = measurement.failure.get(student(name), "")
-    if reason and all(run.outcome.status == "ok" for run in runs):
-        runs.append(_repeated(next(iter(work_sizes(measurement))), reason, evidence))
-    unmeasured = dict(evidence.unmeasured)
-    throttled = [row for row in measurement.sizes if not row.valid]
-    if throttled:
-        unmeasured["time"] = msg("runs.throttled", dropped=throttled[-1].dropped, rounds=throttled[-1].rounds)
-    host = [
-        HostMemory(size=dict(measurement.host_memory_size), **msgspec.structs.asdict(row))
-        for row in measurement.host_memory.get(name, [])
-    ]
-    return replace(
-        evidence,
-        timing=_timings(lab, name, measurement),
-        runs=tuple(runs),
-        unmeasured=unmeasured,
-        host_memory=tuple(host),
-    )
-
-
-def _timings(lab: Lab, variant: str, measurement: Measurement) -> tuple[Timing, ...]:
-    work = {size_key(row.size): bench.work_at(lab, row.size) for row in measurement.sizes}
-    return tuple(timings(measurement, variant, bench.baseline_of(lab, variant)[0], lab.variants[0].name, work))
-
-
-def work_sizes(measurement: Measurement) -> list[Sizes]:
-    """The sizes that were measured; one without values when there is none."""
-    return [row.size for row in measurement.sizes] or [{}]
-
-
-def _repeated(sizes: Sizes, reason: str, evidence: Evidence) -> Run:
-    """Return a timed launch that failed or was wrong, of a kernel that was right when it ran alone."""
-    outcome = LaunchOutcome("fault", reason=reason, line=evidence.bound.kernel.line)
-    return Run("correct", sizes, outcome, None, backend="gpu")
-
-
-def _witnessed(session: GpuSession, runner: GpuRunner, evidence: Evidence, tools: Sequence[str]) -> Evidence:
-    """Return what other tools say of a variant's kernel at the size that was observed on the emulator."""
-    launch = runner.profiled_launch(evidence)
-    if launch is None:
-        return evidence
-    from grader.gpu import profilers
-    from grader.gpu.profilers import ToolFailed
-
-    module = launch[0]
-    code = {name: session.code()[name] for name in (HELPERS_MODULE, module)}
-    witnesses: list[Witness] = []
-    for tool in tools:
-        with TemporaryDirectory(prefix="grader-") as folder:
-            try:
-                if tool == "ncu":
-                    witnesses += profilers.witnesses(
-                        profilers.measure(Path(folder), code, [launch])[0], evidence.counters
-                    )
-                else:
-                    witnesses += profilers.check(Path(folder), code, [launch]) or [_clean(tool)]
-            except ToolFailed as failure:
-                witnesses.append(Witness(tool=tool, name="failed", text=str(failure)[:300]))
-    return replace(evidence, witnesses=tuple(witnesses))
-
-
-def _clean(tool: str) -> Witness:
-    return Witness(tool=tool, name="clean", text_said=msg("runs.found_nothing"))
 
 
 def _untimed(graded: Mapping[str, Evidence], reason: Message | None) -> dict[str, Evidence]:

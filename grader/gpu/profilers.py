@@ -15,15 +15,19 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import msgspec
 
-from grader.gpu.messages import SCRIPT_NAME, Script
+from grader.gpu.messages import HELPERS_MODULE, SCRIPT_NAME, Script
 from grader.gpu.process import SharedBuffer
-from grader.gpu.session import launch_message
+from grader.gpu.session import GpuSession, launch_message
 from grader.launching.backend import LaunchRequest
 from grader.measured import Counters, Witness
+from grader.message import msg
+from grader.running.evidence import Evidence
 
 LIMIT_S = 60.0
 
@@ -231,3 +235,26 @@ def parse_findings(log: str, tool: str) -> list[Witness]:
         text = heading[1].strip()
         findings.setdefault((text, line), Witness(tool="compute-sanitizer", name=tool, text=text[:300], line=line))
     return list(findings.values())
+
+
+def witnessed(
+    session: GpuSession, launch: tuple[str, LaunchRequest], evidence: Evidence, tools: Sequence[str]
+) -> Evidence:
+    """The evidence with what other tools say of a launch of its kernel, of which the counters are."""
+    module = launch[0]
+    code = {name: session.code()[name] for name in (HELPERS_MODULE, module)}
+    found: list[Witness] = []
+    for tool in tools:
+        with TemporaryDirectory(prefix="grader-") as folder:
+            try:
+                if tool == "ncu":
+                    found += witnesses(measure(Path(folder), code, [launch])[0], evidence.counters)
+                else:
+                    found += check(Path(folder), code, [launch]) or [_clean(tool)]
+            except ToolFailed as failure:
+                found.append(Witness(tool=tool, name="failed", text=str(failure)[:300]))
+    return replace(evidence, witnesses=tuple(found))
+
+
+def _clean(tool: str) -> Witness:
+    return Witness(tool=tool, name="clean", text_said=msg("runs.found_nothing"))

@@ -3,75 +3,117 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass, field, replace
 from functools import partial
 
+import msgspec
 import numpy as np
 
 from grader.devices import MAX_THREADS_PER_BLOCK
+from grader.gpu import bench
 from grader.gpu.bench import KernelAtSize, pool_of
 from grader.gpu.messages import Ready
 from grader.gpu.session import GpuBackend, GpuSession
 from grader.lab.expected import Oracle
 from grader.lab.records import Lab, Sizes
-from grader.launching.backend import NEVER_ENDS, LaunchOutcome, LaunchRequest, reason_msg
+from grader.launching.backend import NEVER_ENDS, BufferArgument, LaunchOutcome, LaunchRequest, reason_msg
 from grader.launching.kernel import BoundKernel
 from grader.launching.trial import Run, Trials
-from grader.measured import Resources
+from grader.measured import HostMemory, Resources, Timing
 from grader.message import Message, msg, sizes_msg
 from grader.result import CaseKind
 from grader.running.evidence import Evidence
 from grader.running.explain import untraced
-from grader.timing import lock
+from grader.timing import Measurement, lock
+from grader.timing.summary import size_key, student, timings
 
 
+@dataclass(frozen=True, slots=True)
+class OnDevice:
+    """What a kernel did on the device; runs are compared in other threads.
+
+    resources: what it takes, None where that is not known.
+    runs: at the sizes that it is graded by, up to the first launch that failed.
+    larger: at the lab's large sizes, where all of `runs` are right.
+    """
+
+    resources: Resources | None
+    runs: tuple[Future[Run], ...]
+    larger: tuple[Future[Run], ...]
+
+
+Key = tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class GpuRunner:
     """Adds to a variant's evidence what the GPU shows.
 
-    trials: on `backend`.  kernels: those that were graded on the emulator, by variant.
+    trials: on `backend`.  kernels: those that were graded on the emulator, by variant.  comparing: threads.
+    What a kernel did is found again where the same code is to be launched in the same ways.
     """
 
-    def __init__(self, trials: Trials, backend: GpuBackend, device: Ready, kernels: Mapping[str, BoundKernel]) -> None:
-        self._lab = trials.lab
-        self._trials = trials
-        self._backend = backend
-        self._device = device
-        self._kernels = kernels
-        self._taken: dict[str, Resources | None] = {}
+    trials: Trials
+    backend: GpuBackend
+    device: Ready
+    kernels: Mapping[str, BoundKernel]
+    comparing: Executor
+    known: dict[Key, OnDevice] = field(default_factory=dict)
+    taken: dict[Key, Resources | None] = field(default_factory=dict)
 
     def prepare(self, evidence: Evidence) -> None:
-        """Compile and compute what `run` needs beside the device, which others may use meanwhile."""
+        """Compile and compute what `launch` needs beside the device, which others may use meanwhile."""
         kernel = self._runnable(evidence)
         if kernel is not None:
-            for _kind, sizes in _planned(self._lab, evidence, kernel):
-                self._trials.prepare(kernel, sizes)
+            for _kind, sizes in _planned(self.trials.lab, evidence, kernel):
+                self.trials.prepare(kernel, sizes)
 
     def find_resources(self, evidence: Evidence) -> None:
         """Learn by a small launch what a kernel takes; before any other of its launches can break the process."""
         kernel = self._runnable(evidence)
-        if kernel is not None:
-            self._taken[evidence.variant.name] = self._resources(evidence, kernel)
+        if kernel is not None and (key := self._key(evidence, kernel)) not in self.taken:
+            self.taken[key] = self._resources(evidence, kernel)
 
-    def run(self, evidence: Evidence) -> Evidence:
+    def is_known(self, evidence: Evidence) -> bool:
+        """Whether all launches that `graded` tells of have been made, if there are any."""
+        kernel = self._runnable(evidence)
+        return kernel is None or self._key(evidence, kernel) in self.known
+
+    def launch(self, evidence: Evidence) -> None:
+        """Make all launches that `graded` tells of."""
+        kernel = self._runnable(evidence)
+        if kernel is None or (key := self._key(evidence, kernel)) in self.known:
+            return
+        runs: list[Future[Run]] = []
+        for kind, sizes in _planned(self.trials.lab, evidence, kernel):
+            outcome, compared = self.trials.launch(kernel, kind, sizes)
+            runs.append(self.comparing.submit(_compared, compared))
+            if outcome.status != "ok":
+                break
+        is_right = bool(runs) and all(run.result().is_right for run in runs)
+        larger = tuple(self._larger(evidence, kernel)) if is_right else ()
+        self.known[key] = OnDevice(self.taken.get(key), tuple(runs), larger)
+
+    def graded(self, evidence: Evidence) -> Evidence:
         """`evidence` with the runs on the GPU after the emulator's, and what was found of the kernel's resources."""
         kernel = self._runnable(evidence)
         if kernel is None:
             return evidence
+        seen = self.known[self._key(evidence, kernel)]
         runs: list[Run] = []
         diagnoses = evidence.diagnoses
-        for kind, sizes in _planned(self._lab, evidence, kernel):
-            run = self._trials.run(kernel, kind, sizes)
+        for run in (one.result() for one in seen.runs):
             if not diagnoses and run.difference is not None and run.difference.mismatches:
                 # What the emulator has not shown is told by the output alone.
-                diagnosis = untraced(self._trials.oracle, kernel, run)
-                diagnoses = {"ragged" if kind == "ragged" else "correct": diagnosis} if diagnosis is not None else {}
-            # What was compared is not needed any more, and may be hundreds of megabytes.
+                diagnosis = untraced(self.trials.oracle, kernel, run)
+                diagnoses = (
+                    {"ragged" if run.kind == "ragged" else "correct": diagnosis} if diagnosis is not None else {}
+                )
             outcome = replace(run.outcome, outputs={}, line=run.outcome.line or _line_of_fault(evidence, run))
             hazards = tuple(replace(h, line=h.line or _line_of_fault(evidence, run)) for h in outcome.hazards)
             runs.append(replace(run, outcome=replace(outcome, hazards=hazards)))
-            if run.outcome.status != "ok":
-                break
         failed = next((run for run in runs if not run.is_right), None)
         untimed: Message | None = None
         if failed is not None and evidence.hazards("race", "barrier_divergence", "out_of_bounds", "uninitialized"):
@@ -86,40 +128,62 @@ class GpuRunner:
             emulated = tuple(run for run in emulated if run.outcome.status != "unsupported")
             text = msg("runs.emulator_cannot", reason=unsupported)
             unmeasured |= {"counters": text, "hazards": text}
-        is_right = failed is None and all(run.is_right for run in emulated)
         return replace(
             evidence,
             runs=(*emulated, *runs),
             diagnoses=diagnoses,
             unmeasured=unmeasured,
-            resources=self._taken.get(evidence.variant.name),
-            larger=tuple(self._larger(evidence, kernel)) if is_right and evidence.hard_coded_sizes is None else (),
+            resources=seen.resources,
+            larger=tuple(one.result() for one in seen.larger),
             untimed=untimed,
         )
 
     def _runnable(self, evidence: Evidence) -> BoundKernel | None:
-        return _runnable(self._kernels, evidence)
+        return _runnable(self.kernels, evidence)
 
-    def _larger(self, evidence: Evidence, kernel: BoundKernel) -> Iterator[Run]:
-        """Return runs at the lab's large sizes that the kernel takes."""
-        cases = self._lab.cases["gpu"]
+    def _key(self, evidence: Evidence, kernel: BoundKernel) -> Key:
+        """What all launches of a kernel follow from."""
+        launches = [("probe", self._probe(evidence, kernel)), *_planned(self.trials.lab, evidence, kernel)]
+        launches += [("large", sizes) for sizes in self._large(evidence, kernel)]
+        return tuple((kind, *sizes.items(), *self._launched(kernel, sizes)) for kind, sizes in launches)
+
+    def _launched(self, kernel: BoundKernel, sizes: Sizes) -> Iterator[object]:
+        loaded = kernel.load(self.trials.programs, sizes)
+        yield loaded.built.key
+        if loaded.entry is None:
+            yield kernel.geometry(sizes)
+        else:
+            yield from identity(kernel.launch_without_data(loaded, sizes))
+
+    def _probe(self, evidence: Evidence, kernel: BoundKernel) -> Sizes:
+        return evidence.hard_coded_sizes or kernel.sizes.probe(self.trials.lab.cases["gpu"].probe)
+
+    def _large(self, evidence: Evidence, kernel: BoundKernel) -> list[Sizes]:
+        """The lab's large sizes that the kernel takes, where it is right on the emulator."""
+        emulated = [run for run in evidence.runs if run.outcome.status != "unsupported"]
+        if evidence.hard_coded_sizes is not None or not all(run.is_right for run in emulated):
+            return []
+        cases = self.trials.lab.cases["gpu"]
         wanted = kernel.sizes.planned(replace(cases, correct=cases.large, ragged=()), takes_sizes=False)
         done = [run.sizes for run in evidence.runs]
-        for kind, sizes in wanted:
+        return [sizes for kind, sizes in wanted if kind == "correct" and sizes not in done]
+
+    def _larger(self, evidence: Evidence, kernel: BoundKernel) -> Iterator[Future[Run]]:
+        """Make the launches at the lab's large sizes."""
+        for sizes in self._large(evidence, kernel):
             threads = kernel.geometry(sizes).threads
-            if kind != "correct" or sizes in done:
-                continue
             if threads > MAX_THREADS_PER_BLOCK:
                 said = msg("launches.threads", threads=threads, limit=MAX_THREADS_PER_BLOCK)
                 outcome = LaunchOutcome("impossible", reason="threads", said=said)
-                yield Run("large", sizes, outcome, None, backend="gpu")
-                continue
-            run = self._trials.run(kernel, "large", sizes)
-            yield replace(run, outcome=replace(run.outcome, outputs={}))
+                refused = partial(Run, "large", sizes, outcome, None, backend="gpu")
+                yield self.comparing.submit(_compared, refused)
+            else:
+                _outcome, compared = self.trials.launch(kernel, "large", sizes)
+                yield self.comparing.submit(_compared, compared)
 
     def timed(self, evidence: Evidence) -> list[KernelAtSize]:
         """The kernel at each size at which it can be timed; [] when its results are wrong or nothing is timed."""
-        kernel, rule = self._kernels.get(evidence.variant.name), self._lab.timing
+        kernel, rule = self.kernels.get(evidence.variant.name), self.trials.lab.timing
         gpu_runs = [run for run in evidence.runs if run.backend == "gpu"]
         if (
             rule is None
@@ -134,11 +198,11 @@ class GpuRunner:
             sizes = evidence.hard_coded_sizes or kernel.sizes.probe(wanted)
             if not kernel.sizes.fits(sizes):
                 continue
-            loaded = kernel.load(self._trials.programs, sizes)
+            loaded = kernel.load(self.trials.programs, sizes)
             if loaded.entry is None:
                 continue
             launch = kernel.launch_without_data(loaded, sizes)
-            module = self._backend.load(loaded.built.code)
+            module = self.backend.load(loaded.built.code)
             candidates.setdefault(
                 tuple(sizes.values()),
                 KernelAtSize(evidence.variant.name, sizes, module, launch, kernel.is_comparable),
@@ -147,28 +211,28 @@ class GpuRunner:
 
     def profiled_launch(self, evidence: Evidence) -> tuple[str, LaunchRequest] | None:
         """The launch that the emulator's counters are of, with its module; None where there is none."""
-        kernel, counters = self._kernels.get(evidence.variant.name), evidence.counters
+        kernel, counters = self.kernels.get(evidence.variant.name), evidence.counters
         if kernel is None or counters is None:
             return None
-        inputs, outputs = self._trials.oracle.case(counters.size, kernel.dtypes)
-        loaded = kernel.load(self._trials.programs, counters.size)
+        inputs, outputs = self.trials.oracle.case(counters.size, kernel.dtypes)
+        loaded = kernel.load(self.trials.programs, counters.size)
         if loaded.entry is None:
             return None
-        module = self._backend.load(loaded.built.code)
+        module = self.backend.load(loaded.built.code)
         return module, kernel.launch(loaded, counters.size, inputs, outputs)
 
     def _resources(self, evidence: Evidence, kernel: BoundKernel) -> Resources | None:
         """Return the resources of the kernel at the size that doubtful interpretations are tried at."""
-        sizes = evidence.hard_coded_sizes or kernel.sizes.probe(self._lab.cases["gpu"].probe)
-        inputs, outputs = self._trials.oracle.case(sizes, kernel.dtypes)
-        loaded = kernel.load(self._trials.programs, sizes)
+        sizes = self._probe(evidence, kernel)
+        inputs, outputs = self.trials.oracle.case(sizes, kernel.dtypes)
+        loaded = kernel.load(self.trials.programs, sizes)
         if loaded.entry is None or loaded.entry not in loaded.built.result.resources:
             return None
         static = loaded.built.result.resources[loaded.entry]
         launch = kernel.launch(loaded, sizes, inputs, outputs)
-        _outcome, facts = self._backend.run_with_facts(loaded.built.code, launch)
+        _outcome, facts = self.backend.run_with_facts(loaded.built.code, launch)
         return Resources(
-            architecture=self._device.architecture,
+            architecture=self.device.architecture,
             registers=static.registers,
             shared_bytes=static.shared_bytes + launch.shared_bytes,
             local_bytes=facts.local_bytes if facts else static.stack_bytes,
@@ -177,6 +241,28 @@ class GpuRunner:
             blocks_per_sm=facts.blocks_per_sm if facts else None,
             occupancy_pct=facts.occupancy_pct if facts else None,
         )
+
+
+def is_sound(evidence: Evidence) -> bool:
+    """Whether all that a kernel did on the emulator is right."""
+    return bool(evidence.runs) and all(run.is_right and not run.outcome.hazards for run in evidence.runs)
+
+
+def identity(request: LaunchRequest) -> Iterator[object]:
+    """What a launch of a program follows from but for its data, which sizes and types tell."""
+    yield request.entry, request.grid, request.block, request.shared_bytes, request.cooperative
+    for argument in request.arguments:
+        if isinstance(argument, BufferArgument):
+            yield replace(argument, initial=None), argument.initial is not None
+        else:
+            # Equal numbers need not be the same: 0.0 and -0.0.
+            yield repr(argument)
+
+
+def _compared(compare: Callable[[], Run]) -> Run:
+    run = compare()
+    # What was compared and is right is not needed any more, and may be hundreds of megabytes.
+    return replace(run, outcome=replace(run.outcome, outputs={})) if run.output_is_right else run
 
 
 def compute_cases(
@@ -216,19 +302,25 @@ def _planned(lab: Lab, evidence: Evidence, kernel: BoundKernel) -> Sequence[tupl
 def results(session: GpuSession, runner: GpuRunner, evidence_of: Mapping[str, Evidence]) -> dict[str, Evidence]:
     """What every variant's kernel does on the device, others launching theirs beside it.
 
+    Raises Busy: the GPU was timed on all the time.
+    """
+    launch_all(session, runner, evidence_of.values())
+    graded = {name: runner.graded(evidence) for name, evidence in evidence_of.items()}
+    runner.known.clear()
+    return graded
+
+
+def launch_all(session: GpuSession, runner: GpuRunner, every: Iterable[Evidence]) -> None:
+    """Make the launches of all these variants, each kernel's on modules that are loaded anew.
+
     Whoever wants to time waits for all who are at this, and they for each other's timing: nobody returns to the queue
     between two launches, but where a kernel broke the process, which takes longer to replace than most take in all.
     Raises Busy: the GPU was timed on all the time.
     """
-    graded: dict[str, Evidence] = {}
-
-    def run(name: str, evidence: Evidence) -> None:
-        graded[name] = runner.run(evidence)
-
     # Each breaks the process once at most, at its end.
     steps = deque[Callable[[], None]]()
-    for name, evidence in evidence_of.items():
-        steps += partial(runner.find_resources, evidence), partial(run, name, evidence)
+    for evidence in every:
+        steps += session.forget, partial(runner.find_resources, evidence), partial(runner.launch, evidence)
     while steps:
         session.reopen()
         with lock.shared(session.device.uuid):
@@ -237,7 +329,6 @@ def results(session: GpuSession, runner: GpuRunner, evidence_of: Mapping[str, Ev
                 if session.is_broken:
                     break
             session.release()
-    return graded
 
 
 def _line_of_fault(evidence: Evidence, run: Run) -> int:
@@ -261,3 +352,42 @@ def pools(lab: Lab, oracle: Oracle, dtypes: Sequence[Mapping[str, str]]) -> dict
         inputs, _expected = oracle.case(lab.cases["emulator"].observe, types)
         values |= {f"{name}:{array.dtype}": pool_of(array) for name, array in inputs.items()}
     return values
+
+
+def with_times(lab: Lab, evidence: Evidence, measurement: Measurement) -> Evidence:
+    """Return times of one variant; a wrong timed launch becomes a run, so that the checks see it."""
+    name = evidence.variant.name
+    runs = [*evidence.runs]
+    for row in measurement.sizes:
+        for wrong in row.wrong:
+            if wrong.name == student(name):
+                runs.append(_repeated(row.size, f"repeat_{wrong.kind}", evidence))
+    reason = measurement.failure.get(student(name), "")
+    if reason and all(run.outcome.status == "ok" for run in runs):
+        runs.append(_repeated(next((row.size for row in measurement.sizes), {}), reason, evidence))
+    unmeasured = dict(evidence.unmeasured)
+    throttled = [row for row in measurement.sizes if not row.valid]
+    if throttled:
+        unmeasured["time"] = msg("runs.throttled", dropped=throttled[-1].dropped, rounds=throttled[-1].rounds)
+    host = [
+        HostMemory(size=dict(measurement.host_memory_size), **msgspec.structs.asdict(row))
+        for row in measurement.host_memory.get(name, [])
+    ]
+    return replace(
+        evidence,
+        timing=times_of(lab, name, measurement),
+        runs=tuple(runs),
+        unmeasured=unmeasured,
+        host_memory=tuple(host),
+    )
+
+
+def times_of(lab: Lab, variant: str, measurement: Measurement) -> tuple[Timing, ...]:
+    work = {size_key(row.size): bench.work_at(lab, row.size) for row in measurement.sizes}
+    return tuple(timings(measurement, variant, bench.baseline_of(lab, variant)[0], lab.variants[0].name, work))
+
+
+def _repeated(sizes: Sizes, reason: str, evidence: Evidence) -> Run:
+    """Return a timed launch that failed or was wrong, of a kernel that was right when it ran alone."""
+    outcome = LaunchOutcome("fault", reason=reason, line=evidence.bound.kernel.line)
+    return Run("correct", sizes, outcome, None, backend="gpu")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -32,6 +35,24 @@ def compile_helpers(compiler: Compiler, architecture: str) -> bytes:
     if not result.ok:
         raise InternalError(f"{FILE.name}: {result.reason} {result.log}")
     return result.cubin
+
+
+SWITCH_S = 0.0003
+"""After which a thread lets another one go on, in place of Python's 5 ms."""
+
+
+@contextmanager
+def prompt() -> Iterator[None]:
+    """While the block runs, a thread that has something to do gets to it at once.
+
+    The one that asks the device does every few milliseconds, while others compute all the time.
+    """
+    before_s = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_S)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before_s)
 
 
 RUN_LIMIT_S = 10.0
@@ -75,6 +96,10 @@ class TimedKernel:
     checked_by: str = ""
 
 
+class Needless(Exception):
+    """What is being timed is needless by now."""
+
+
 class GpuSession:
     """The GPU, for one submission: modules by name, launches, timed rounds.
 
@@ -91,8 +116,13 @@ class GpuSession:
         self._code = {messages.HELPERS_MODULE: helpers, **modules}
         self._loaded: set[str] = set()
         self._buffer = SharedBuffer()
+        self._is_closed = False
+        self.needless = threading.Event()
+        """Set by another thread to have timing end after a round."""
 
     def close(self) -> None:
+        # Whoever is at a launch gets no other process for the next.
+        self._is_closed = True
         self._process.close()
         self._buffer.close()
 
@@ -120,7 +150,7 @@ class GpuSession:
 
     def reopen(self) -> None:
         """Replace a process that a kernel broke; the next launch does it else, while others wait for the GPU."""
-        if self._process.is_lost:
+        if self._process.is_lost and not self._is_closed:
             # Those who open theirs meanwhile wait for this one's next launch, or for what it holds.
             self._process = GpuProcess(in_turn=False)
             self._loaded = set()
@@ -191,8 +221,10 @@ class GpuSession:
     def round(self, names: Sequence[str], key: int) -> messages.RoundDone:
         """Time each of `names`, prepared before, once and in this order, on data made from `key`.
 
-        Raises GpuFault: a kernel failed.
+        Raises GpuFault: a kernel failed.  Raises Needless.
         """
+        if self.needless.is_set():
+            raise Needless
         return self._ask(messages.Round(list(names), key), ROUND_LIMIT_S, messages.RoundDone)
 
     def host_copies(

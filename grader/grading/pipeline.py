@@ -24,9 +24,10 @@ from grader.lab.records import Lab
 from grader.launching.backend import ARCHITECTURE
 from grader.measured import PredictedTime
 from grader.message import Message, msg
+from grader.processes.limits import MANY
 from grader.result import Check, Environment, Result, Student, TitlePage, score_of, status_of
-from grader.running.evidence import Evidence, Other
-from grader.submission.records import Missing, Submission, VariantBinding
+from grader.running.evidence import Evidence
+from grader.submission.records import Missing, Submission
 from grader.words import told
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from grader.grading.reading import Reading, Seen
     from grader.lab.expected import Oracle
     from grader.launching.kernel import BoundKernel
-    from grader.launching.programs import ProgramStore
+    from grader.launching.programs import ProgramStore, RememberedLaunches
     from grader.launching.trial import Trials
     from grader.running.cases import Draw
     from grader.running.function_runs import Called
@@ -91,21 +92,45 @@ def grade(
 
     # The processes warm up while this one imports the parser and reads the submission.
     with ExitStack() as stack:
-        gpu = _start_gpu(stack, backend, lab) if not lab.makes_launches else None
+        gpu = _start_gpu(stack, backend, lab, processes) if not lab.makes_launches else None
         compiler = warm.compiler if warm is not None else stack.enter_context(CompilerProcess())
+        for_device = stack.enter_context(CompilerProcess()) if gpu is not None and processes >= MANY else compiler
         from grader.grading.reading import Reading, environment_record
         from grader.lab.expected import Oracle
+        from grader.launching.programs import ProgramStore, RememberedLaunches
 
         functions = _function_gpu(backend, remeasure) if lab.makes_launches else None
         reading = Reading(path, lab, warm)
-        grading = _Grading(lab, options, listeners, reading, Oracle(lab), compiler, secret, warm, processes)
+        is_ahead = processes >= MANY
+        remembered = warm.launches if warm is not None else RememberedLaunches() if is_ahead else None
+        programs = ProgramStore(compiler, ARCHITECTURE)
+        grading = _Grading(
+            lab, options, listeners, reading, Oracle(lab), compiler, programs, remembered, secret, processes
+        )
+
+        def launched(evidence: Evidence, submission: Submission, by_text: bool = False) -> None:
+            if gpu is not None and is_ahead:
+                gpu.launch_ahead(lab, submission, evidence, for_device, by_text)
 
         def on_emulator(seen: Seen) -> _Emulated:
-            return _emulated(grading, reading.bound(seen))
+            return _emulated(grading, reading.bound(seen), launched)
+
+        def ahead(submission: Submission, is_over: Callable[[], bool]) -> None:
+            def kernel_run(evidence: Evidence, submission: Submission) -> None:
+                launched(evidence, submission, by_text=True)
+                if is_over():
+                    raise _Superseded
+
+            once = _emulated_once(replace(grading, listeners=NOBODY), submission, kernel_run)
+            if gpu is not None:
+                gpu.time_ahead(lab, submission, once.evidence, for_device)
 
         if not lab.makes_launches:
-            # Run the programs; bind, compile, and run the kernels on the emulator.
-            emulated = reading.with_programs_run(on_emulator)
+            # Run the programs; bind, compile, and run the kernels on the emulator, and behind that on the GPU.
+            emulated = reading.with_programs_run(on_emulator, ahead if is_ahead else None)
+            if warm is None and remembered is not None:
+                # No changed program is launched twice.
+                remembered.end()
         else:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             emulated = _called(grading, folder, stack, functions)
@@ -117,7 +142,7 @@ def grade(
             gpu.prepare(lab, submission, by_variant)
         gpu = _opened(gpu, backend)
         if gpu is not None:
-            by_variant = gpu.measure(lab, submission, by_variant, compiler, remeasure, options.profilers)
+            by_variant = gpu.measure(lab, submission, by_variant, for_device, remeasure, options.profilers)
             environment = gpu.environment(environment)
         if functions is not None:
             environment = functions.environment(environment)
@@ -259,7 +284,8 @@ def _predict(
 class _Grading:
     """What the stages of one grading have in common.
 
-    secret: the course's, which the drawn case follows from.  options, listeners, warm, processes: see `grade`.
+    programs: compiled for the emulator.  remembered: launches on it that need not be made again.
+    secret: the course's, which the drawn case follows from.  options, listeners, processes: see `grade`.
     """
 
     lab: Lab
@@ -268,8 +294,9 @@ class _Grading:
     reading: Reading
     oracle: Oracle
     compiler: CompilerProcess
+    programs: ProgramStore
+    remembered: RememberedLaunches | None
     secret: str
-    warm: Warm | None
     processes: int
 
     def tell_swept(self, result: Result) -> None:
@@ -299,19 +326,36 @@ class _Emulated:
     called: Called | None = None
 
 
-def _emulated(grading: _Grading, submission: Submission) -> _Emulated:
+class _Superseded(Exception):
+    """What was to be found out ahead need not be any more."""
+
+
+KernelRun = Callable[[Evidence, Submission], None]
+"""Called after a kernel has run on the emulator."""
+
+
+def _emulated(grading: _Grading, submission: Submission, kernel_run: KernelRun) -> _Emulated:
+    from grader.grading.reading import compiled, with_best
+
+    once = _emulated_once(grading, submission, kernel_run)
+    trials, drawn_trials = once.trials, once.drawn_trials
+    submission, by_variant = with_best(
+        submission,
+        once.evidence,
+        lambda one: _run(trials, drawn_trials, one, compiled(grading.lab, one, grading.programs)),
+    )
+    return replace(once, submission=submission, evidence=by_variant)
+
+
+def _emulated_once(grading: _Grading, submission: Submission, kernel_run: KernelRun) -> _Emulated:
+    """The likeliest kernel of each variant alone."""
     from grader.grading.reading import compiled
-    from grader.launching.programs import ProgramStore
 
     # Compile: what does not is evidence already.
-    lab, programs = grading.lab, ProgramStore(grading.compiler, ARCHITECTURE)
-    by_variant = compiled(lab, submission, programs)
-    drawn, trials, drawn_trials = _trials(grading, submission, programs)
+    by_variant = compiled(grading.lab, submission, grading.programs)
+    drawn, trials, drawn_trials = _trials(grading, submission)
     # Run at the lab's sizes and at a case that is drawn.
-    by_variant = _run(trials, drawn_trials, submission, by_variant, grading.listeners.checked)
-    submission, by_variant = with_best(
-        submission, by_variant, lambda one: _run(trials, drawn_trials, one, compiled(lab, one, programs))
-    )
+    by_variant = _run(trials, drawn_trials, submission, by_variant, grading.listeners.checked, kernel_run)
     return _Emulated(submission, by_variant, drawn, trials, drawn_trials)
 
 
@@ -323,11 +367,10 @@ def _called(grading: _Grading, folder: Path, stack: ExitStack, gpu: FunctionGpu 
     from grader.checks import judge
     from grader.grading.functions import read_function, run_function, staged
     from grader.grading.reading import source_record
-    from grader.launching.programs import ProgramStore
 
     lab, reading, checked = grading.lab, grading.reading, grading.listeners.checked
     submission = read_function(reading.submitted, staged(reading.submitted, reading.sources, lab, folder), lab)
-    drawn, trials, drawn_trials = _trials(grading, submission, ProgramStore(grading.compiler, ARCHITECTURE))
+    drawn, trials, drawn_trials = _trials(grading, submission)
     by_variant, called = run_function(lab, submission, trials.oracle, drawn_trials, stack, gpu)
     sources = [source_record(source) for source in submission.sources]
     for evidence in by_variant.values():
@@ -337,16 +380,16 @@ def _called(grading: _Grading, folder: Path, stack: ExitStack, gpu: FunctionGpu 
     return _Emulated(submission, by_variant, drawn, trials, drawn_trials, called)
 
 
-def _trials(grading: _Grading, submission: Submission, programs: ProgramStore) -> tuple[Draw, Trials, Trials]:
+def _trials(grading: _Grading, submission: Submission) -> tuple[Draw, Trials, Trials]:
     from grader.lab.expected import Oracle
     from grader.launching.emulator import Emulator
     from grader.launching.trial import Trials
     from grader.running.cases import draw
 
-    lab, warm = grading.lab, grading.warm
+    lab = grading.lab
     drawn = draw(lab, {s.file: s.text for s in submission.sources}, grading.secret)
     drawn_lab = replace(lab, seed=drawn.seed)
-    trials = Trials(lab, grading.oracle, programs, Emulator(warm.launches if warm is not None else None))
+    trials = Trials(lab, grading.oracle, grading.programs, Emulator(grading.remembered))
     return drawn, trials, replace(trials, lab=drawn_lab, oracle=Oracle(drawn_lab))
 
 
@@ -378,7 +421,7 @@ def _result(lab: Lab, submission: Submission, by_variant: Mapping[str, Evidence]
     return told(result)
 
 
-def _start_gpu(stack: ExitStack, backend: str, lab: Lab) -> Gpu | None:
+def _start_gpu(stack: ExitStack, backend: str, lab: Lab, processes: int) -> Gpu | None:
     """The GPU, on its way to being open; None where none is asked for or none can be there.
 
     Raises UsageError: one was asked for by name.
@@ -387,7 +430,7 @@ def _start_gpu(stack: ExitStack, backend: str, lab: Lab) -> Gpu | None:
         return None
     from grader.gpu.part import Gpu
 
-    gpu = stack.enter_context(Gpu())
+    gpu = stack.enter_context(Gpu(processes))
     gpu.begin(lab)
     return gpu
 
@@ -427,6 +470,7 @@ def _run(
     submission: Submission,
     by_variant: Mapping[str, Evidence],
     checked: Callable[[list[Check]], None] | None = None,
+    kernel_run: KernelRun | None = None,
 ) -> dict[str, Evidence]:
     """Return the evidence after every kernel that compiles has run on the emulator, at the drawn case too."""
     from grader.checks import judge
@@ -442,55 +486,6 @@ def _run(
             graded[name] = run_kernel(trials, drawn_trials, by_variant[name], kernel)
         if checked is not None:
             checked([told(check, sources, kernel.binding.kernel.file) for check in judge(graded[name])])
+        if kernel_run is not None:
+            kernel_run(graded[name], submission)
     return graded
-
-
-def with_best(
-    submission: Submission, by_variant: Mapping[str, Evidence], grade: Callable[[Submission], Mapping[str, Evidence]]
-) -> tuple[Submission, dict[str, Evidence]]:
-    """The submission with the best kernel of each variant, and its evidence.
-
-    grade: all evidence on a submission; it is asked of one that has a single kernel.
-    """
-    bindings = dict(submission.bindings)
-    best = dict(by_variant)
-    for name, binding in submission.bindings.items():
-        if isinstance(binding, Missing) or not binding.others:
-            continue
-        tried: list[tuple[VariantBinding, Evidence, float]] = []
-        left_out: list[VariantBinding] = []
-        for one in (binding, *binding.others):
-            plain = replace(one, others=())
-            if tried and _is_of_one_thread(one):
-                # It takes longest by far, and would earn nothing for its launch.
-                left_out.append(one)
-                continue
-            evidence = by_variant[name] if one is binding else grade(_alone(submission, plain))[name]
-            tried.append((plain, replace(evidence, binding=plain), _points(evidence)))
-        # The first of equals is the likeliest.
-        chosen, evidence, _most = max(tried, key=lambda item: item[2])
-        others = tuple(
-            Other(one.kernel.name, one.kernel.file, one.kernel.line, points)
-            for one, _evidence, points in tried
-            if one is not chosen
-        )
-        others += tuple(Other(one.kernel.name, one.kernel.file, one.kernel.line, None) for one in left_out)
-        bindings[name], best[name] = chosen, replace(evidence, others=others)
-    return replace(submission, bindings=bindings), best
-
-
-def _alone(submission: Submission, binding: VariantBinding) -> Submission:
-    nothing = {name: Missing(name, "no_candidate") for name in submission.bindings}
-    return replace(submission, bindings={**nothing, binding.variant: binding})
-
-
-def _is_of_one_thread(binding: VariantBinding) -> bool:
-    site = binding.requested
-    return site is not None and site.observed and site.block == (1, 1, 1) and site.grid == (1, 1, 1)
-
-
-def _points(evidence: Evidence) -> float:
-    """Return the points earned or still possible; an error is worth less than what is known to be right."""
-    from grader.checks import judge
-
-    return sum(c.earned + (c.pending / 2 if c.status == "error" else c.pending) for c in judge(evidence))

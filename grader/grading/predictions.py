@@ -30,6 +30,7 @@ from grader.measured import Estimate, PredictedTime, SweepPoint, SweepRecord
 from grader.message import Message, msg
 from grader.processes.channel import Channel, PeerGone
 from grader.processes.child import ChildProgram, is_running, start_server
+from grader.processes.limits import MANY
 from grader.processes.pool import Answer, Beside, Pool, Waiting, wait
 from grader.result import Check, Result
 from grader.running.evidence import Evidence
@@ -321,10 +322,6 @@ def main(connection: socket.socket) -> None:
                 # Whoever has asked follows it again, and is told what it is.
                 reply = Followed(has_failed=True)
             channel.send(reply)
-
-
-MANY = 4
-"""Processes at once, with which it costs nothing that one begins which may not be needed."""
 
 
 def begin_followers(processes: int) -> None:

@@ -1,4 +1,5 @@
-"""A submission read for a lab: files found, programs run, kernels bound to the lab's variants, each compiled."""
+"""A submission read for a lab: files found, programs run, kernels bound to the lab's variants, each compiled; the best
+of those that may be one variant's."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import platform
 import re
 import struct
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -17,9 +19,10 @@ from grader.compiler.diagnostics import Diagnostic, closing_line
 from grader.lab.records import Lab
 from grader.launching.backend import ARCHITECTURE
 from grader.message import msg
+from grader.processes.pool import Beside
 from grader.programs.sources import pasted_lines
 from grader.result import Environment, Source
-from grader.running.evidence import Compilation, Evidence, OtherInput
+from grader.running.evidence import Compilation, Evidence, Other, OtherInput
 from grader.running.host_code import host_code
 from grader.submission.kernels.records import Kernel, ObservedRuns
 from grader.submission.lexical import without_comments
@@ -71,14 +74,19 @@ class Reading:
         as_written = [replace(s, written=s.text) if s.path in texts else s for s in sources]
         return self.bound((sources, self._seen_of(as_written, self._store)))
 
-    def with_programs_run(self, follows: Callable[[Seen], Made]) -> Made:
+    def with_programs_run(
+        self, follows: Callable[[Seen], Made], by_text: Callable[[Submission, Callable[[], bool]], object] | None = None
+    ) -> Made:
         """What `follows` from what is seen of its programs.
 
         Where they were run before and have changed, they are expected to do the same again: what follows from that is
         begun while they run, and kept if it is so.
+
+        by_text: called meanwhile, where nothing is known of earlier runs, with the kernels bound as far as the text
+        alone tells, and with what says whether the programs have come to their end; `follows` finds what it has left.
         """
         if self._warm is None:
-            return follows(self._observed(self._store))
+            return follows(self._observed(self._store) if by_text is None else self._observed_beside(by_text))
         runs = self._warm.programs.awaited()
         observing = self._warm.beside.start(lambda: self._observed(self._store))
         observing.add_done_callback(lambda _done: runs.set())
@@ -98,6 +106,16 @@ class Reading:
             # For the next time: what lay on the disk is what came of a program, not what it was made into.
             self._warm.beside.start(lambda: self._observed(self._kept_runs(recalls=False)))
         return ahead[1] if ahead is not None and ahead[0] == observed else follows(observed)
+
+    def _observed_beside(self, by_text: Callable[[Submission, Callable[[], bool]], object]) -> Seen:
+        from grader.submission.binding.bind import bind
+
+        with closing(Beside()) as beside:
+            running = beside.start(lambda: self._observed(self._store))
+            # What goes wrong ahead goes wrong again, and is told then, where it is no matter of what was not seen.
+            with suppress(Exception):
+                by_text(bind(self.submitted, self.sources, self._lab), running.done)
+            return running.result()
 
     def _kept_runs(self, recalls: bool = True) -> Stored:
         from grader.programs.remembered import Stored, default_folder
@@ -285,6 +303,57 @@ def _compilation(submission: Submission, binding: VariantBinding, result: Compil
         (name, file, line) for file, name, line in submission.missing_headers if file in (unit, binding.kernel.file)
     ]
     return Compilation(failure, errors, tuple(missing))
+
+
+def with_best(
+    submission: Submission, by_variant: Mapping[str, Evidence], grade: Callable[[Submission], Mapping[str, Evidence]]
+) -> tuple[Submission, dict[str, Evidence]]:
+    """The submission with the best kernel of each variant, and its evidence.
+
+    grade: all evidence on a submission; it is asked of one that has a single kernel.
+    """
+    bindings = dict(submission.bindings)
+    best = dict(by_variant)
+    for name, binding in submission.bindings.items():
+        if isinstance(binding, Missing) or not binding.others:
+            continue
+        tried: list[tuple[VariantBinding, Evidence, float]] = []
+        left_out: list[VariantBinding] = []
+        for one in (binding, *binding.others):
+            plain = replace(one, others=())
+            if tried and _is_of_one_thread(one):
+                # It takes longest by far, and would earn nothing for its launch.
+                left_out.append(one)
+                continue
+            evidence = by_variant[name] if one is binding else grade(_alone(submission, plain))[name]
+            tried.append((plain, replace(evidence, binding=plain), _points(evidence)))
+        # The first of equals is the likeliest.
+        chosen, evidence, _most = max(tried, key=lambda item: item[2])
+        others = tuple(
+            Other(one.kernel.name, one.kernel.file, one.kernel.line, points)
+            for one, _evidence, points in tried
+            if one is not chosen
+        )
+        others += tuple(Other(one.kernel.name, one.kernel.file, one.kernel.line, None) for one in left_out)
+        bindings[name], best[name] = chosen, replace(evidence, others=others)
+    return replace(submission, bindings=bindings), best
+
+
+def _alone(submission: Submission, binding: VariantBinding) -> Submission:
+    nothing = {name: Missing(name, "no_candidate") for name in submission.bindings}
+    return replace(submission, bindings={**nothing, binding.variant: binding})
+
+
+def _is_of_one_thread(binding: VariantBinding) -> bool:
+    site = binding.requested
+    return site is not None and site.observed and site.block == (1, 1, 1) and site.grid == (1, 1, 1)
+
+
+def _points(evidence: Evidence) -> float:
+    """Return the points earned or still possible; an error is worth less than what is known to be right."""
+    from grader.checks import judge
+
+    return sum(c.earned + (c.pending / 2 if c.status == "error" else c.pending) for c in judge(evidence))
 
 
 def environment_record(lab: Lab, nvrtc: str, command: str) -> Environment:

@@ -5,10 +5,9 @@ Timed sweeps are kept on disk, and found again by their key.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -71,8 +70,6 @@ MEMORY_SHARE = 0.9
 """Of the device's memory, what is taken at most: the rest is the context's, the driver's and other programs'."""
 
 GIB = 1 << 30
-SWITCH_S = 0.0003
-"""After which a thread lets another one go on, in place of Python's 5 ms."""
 OUT_OF_MEMORY = "CUDA_ERROR_OUT_OF_MEMORY"
 
 Plan = Sequence[PreparedPoint | SweepPoint]
@@ -403,6 +400,7 @@ def measure_time(
     Raises Busy: somebody else had it all the time.
     """
     from grader.gpu.runs import pools
+    from grader.gpu.session import prompt
 
     session = gpu.session()
     device = session.device
@@ -432,7 +430,7 @@ def measure_time(
         programs = {o: ProgramStore(c, device.architecture, threads[o]) for o, c in by_owner.items()}
         sweeps = GpuSweeps(lab, session, session.add, programs, pools(lab, oracle, [*types, own_types]), reader)
         sweeps.plan(targets)
-        with gpu.in_use, lock.exclusive(device.uuid), _prompt():
+        with gpu.in_use, lock.exclusive(device.uuid), prompt():
             session.forget()
             records = sweeps.run(left_out)
     finally:
@@ -440,17 +438,3 @@ def measure_time(
             thread.shutdown(cancel_futures=True)
     keep(file, records)
     return records
-
-
-@contextmanager
-def _prompt() -> Iterator[None]:
-    """While the block runs, a thread that has something to do gets to it at once.
-
-    The one that asks the device does every few milliseconds, while others compute all the time.
-    """
-    before_s = sys.getswitchinterval()
-    sys.setswitchinterval(SWITCH_S)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before_s)

@@ -209,7 +209,21 @@ def _located(
         return None
     others = values[wrong]
     others = others[:: max(1, others.size // LOOKED_FOR)]
-    return place if np.isin(_bits(others), _bits(inputs[place[0]])).mean() >= share else None
+    return place if _stand_in(_bits(others), _bits(inputs[place[0]])).mean() >= share else None
+
+
+def _stand_in(values: npt.NDArray[np.unsignedinteger], array: npt.NDArray[np.unsignedinteger]) -> Mask:
+    """Mask of the few `values` that stand in an array, however large.  `np.isin` would sort the array or hash it."""
+    wanted = np.unique(values)
+    is_found = np.zeros(wanted.size, bool)
+    for part in _parts(array.size):
+        elements = array.reshape(-1)[part]
+        places = np.minimum(np.searchsorted(wanted, elements), wanted.size - 1)
+        is_found[places[wanted[places] == elements]] = True
+        if is_found.all():
+            break
+    found: Mask = is_found[np.searchsorted(wanted, values)]
+    return found
 
 
 def _locate(value: np.generic, inputs: Mapping[str, Array]) -> tuple[str, Index] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import threading
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -29,7 +30,7 @@ PROJECTION = ("projected_tolerance", "projection", "rows")
 
 
 class Oracle:
-    """Inputs and expected outputs by size and element types, each computed once.
+    """Inputs and expected outputs by size and element types, each computed once, whichever threads ask for them.
 
     Raises FileError: the oracle's file cannot be run, or what it gives does not fit the lab's parameters.
     """
@@ -44,6 +45,8 @@ class Oracle:
         self._module = _load(lab, self._inputs_by)
         self._cases: dict[tuple[object, ...], tuple[dict[str, Array], dict[str, Array]]] = {}
         self._inputs: dict[tuple[object, ...], dict[str, Array]] = {}
+        # The lab's functions need not bear being called by two threads at once.
+        self._turn = threading.RLock()
 
     def of_test(self, test: CaseSettings) -> Oracle:
         """An oracle that makes the data of one of the lab's tests."""
@@ -60,10 +63,11 @@ class Oracle:
         again: other values, for a second call at the same sizes.
         """
         key = (*_key(sizes, dtypes), again)
-        if key not in self._cases:
-            inputs = self._given(sizes, dtypes, again)
-            self._cases[key] = inputs, self._outputs(sizes, dtypes, inputs)
-        return self._cases[key]
+        with self._turn:
+            if key not in self._cases:
+                inputs = self._given(sizes, dtypes, again)
+                self._cases[key] = inputs, self._outputs(sizes, dtypes, inputs)
+            return self._cases[key]
 
     def projected(self, sizes: Sizes, dtypes: Mapping[str, str]) -> Projected | None:
         """The case as one whose outputs are checked by projections; None where they are computed in full.
@@ -145,6 +149,10 @@ class Oracle:
         return all(_are_same(changed[p.name], outputs[p.name]) for p in self._lab.parameters if p.is_output)
 
     def _given(self, sizes: Sizes, dtypes: Mapping[str, str], again: bool = False) -> dict[str, Array]:
+        with self._turn:
+            return self._drawn(sizes, dtypes, again)
+
+    def _drawn(self, sizes: Sizes, dtypes: Mapping[str, str], again: bool) -> dict[str, Array]:
         key = (*_key(sizes, dtypes), again)
         if key not in self._inputs:
             seed = [self._lab.seed, *(sizes[name] for name in self._lab.size_names), *([1] if again else [])]
@@ -209,7 +217,8 @@ class Oracle:
         line: of the function at fault where what is raised does not come from the oracle's lines.
         """
         try:
-            return compute()
+            with self._turn:
+                return compute()
         except (Exception, SystemExit) as error:
             raise FileError(
                 msg("oracle.failed", sizes=str(dict(sizes)), kind=type(error).__name__, error=str(error)),

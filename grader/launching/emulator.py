@@ -175,13 +175,14 @@ class Emulator:
         part = self._parts[code.key, entries]
         self._launched[part.content] += 1
         number = self._launched[part.content]
-        remembered = self._remembered.get(part, number, request) if self._remembered is not None else None
+        kept = None if self._remembered is None or self._remembered.is_ended else self._remembered
+        remembered = kept.get(part, number, request) if kept is not None else None
         if remembered is not None:
             return remembered
         # Addresses and clocks are the same in every grading of a kernel, and others in each of its launches.
         outcome = _Launches(part.module, Device(_poison(request), part.seed + number)).run(request)
-        if self._remembered is not None:
-            self._remembered.put(part, number, request, outcome)
+        if kept is not None:
+            kept.put(part, number, request, outcome)
         return outcome
 
 

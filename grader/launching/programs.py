@@ -181,10 +181,16 @@ class RememberedLaunches:
     def __init__(self, most_bytes: int = LAUNCHED_BYTES) -> None:
         self._most_bytes = most_bytes
         self.bytes = 0
+        self.is_ended = False
         self._kept: OrderedDict[Hashable, tuple[_Launched, int]] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._kept)
+
+    def end(self) -> None:
+        """Let go of all, and remember nothing more."""
+        self.is_ended, self.bytes = True, 0
+        self._kept.clear()
 
     def get(self, part: Part, number: int, request: LaunchRequest) -> LaunchOutcome | None:
         """What came of a launch, told of the lines that its kernel stands on now; None where it was not made.

@@ -6,8 +6,9 @@ once more with a warp followed, up to the end of the first blocks that come ther
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -82,13 +83,23 @@ class Trials:
         observe, trace: count its work, keep the history of its memory, where the backend can.
         Raises FileError: the oracle cannot say what has to come out.
         """
+        return self.launch(kernel, kind, sizes, observe=observe, trace=trace)[1]()
+
+    def launch(
+        self, kernel: BoundKernel, kind: CaseKind, sizes: Sizes, observe: bool = False, trace: bool = False
+    ) -> tuple[LaunchOutcome, Callable[[], Run]]:
+        """The same in two parts: what came of the launch, and what compares its output, in any thread.
+
+        Raises FileError: the oracle cannot say what has to come out.
+        """
         refused = self._refused(kernel, sizes)
         if refused is not None:
-            return self._without_output(kind, sizes, refused)
+            return refused, partial(self._without_output, kind, sizes, refused)
         loaded = kernel.load(self.programs, sizes)
         if loaded.entry is None:
-            return self._without_output(kind, sizes, self._not_compiled(kernel, sizes, loaded.built))
-        return self._run(kernel, loaded, kind, sizes, observe=observe, trace=trace)
+            missing = self._not_compiled(kernel, sizes, loaded.built)
+            return missing, partial(self._without_output, kind, sizes, missing)
+        return self._launch(kernel, loaded, kind, sizes, observe=observe, trace=trace)
 
     def prepare(self, kernel: BoundKernel, sizes: Sizes) -> None:
         """Compile and compute what `run` needs at some sizes, for whoever runs them against a clock or holding a lock.
@@ -129,20 +140,29 @@ class Trials:
 
     def _run(self, kernel: BoundKernel, loaded: Loaded, kind: CaseKind, sizes: Sizes, **wanted: Any) -> Run:
         """Make one launch and compare its output; wanted: fields of the `LaunchRequest`."""
+        return self._launch(kernel, loaded, kind, sizes, **wanted)[1]()
+
+    def _launch(
+        self, kernel: BoundKernel, loaded: Loaded, kind: CaseKind, sizes: Sizes, **wanted: Any
+    ) -> tuple[LaunchOutcome, Callable[[], Run]]:
         projected, inputs, expected = self._case(kernel, sizes)
         counts_work = wanted["observe"] and self.lab.counts_work
         launch = replace(kernel.launch(loaded, sizes, inputs, expected), counts_work=counts_work, **wanted)
         outcome = self.backend.run(loaded.built.code, launch)
         if outcome.status != "ok":
-            return self._without_output(kind, sizes, outcome)
-        return Run(
-            kind,
-            sizes,
-            outcome,
-            self._difference(sizes, outcome, inputs, expected, projected),
-            changed_inputs=tuple(name for name in inputs if name in outcome.outputs),
-            backend=self.backend.name,
-        )
+            return outcome, partial(self._without_output, kind, sizes, outcome)
+
+        def compared() -> Run:
+            return Run(
+                kind,
+                sizes,
+                outcome,
+                self._difference(sizes, outcome, inputs, expected, projected),
+                changed_inputs=tuple(name for name in inputs if name in outcome.outputs),
+                backend=self.backend.name,
+            )
+
+        return outcome, compared
 
     def _without_output(self, kind: CaseKind, sizes: Sizes, outcome: LaunchOutcome) -> Run:
         return Run(kind, sizes, outcome, None, backend=self.backend.name)

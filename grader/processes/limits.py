@@ -84,6 +84,10 @@ def wait_for(descriptors: Iterable[tuple[int, int]], seconds: float) -> bool:
     return any(select.select(reading, writing, reading, seconds))
 
 
+MANY = 4
+"""Processes at once, with which it costs nothing to begin what may not be needed."""
+
+
 def cores() -> int:
     """How many of the machine's cores this process may use."""
     if hasattr(os, "sched_getaffinity"):

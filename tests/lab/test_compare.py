@@ -43,6 +43,18 @@ def test_one_wrong_element_is_found_with_where_its_values_belong() -> None:
     assert found.max_abs_error == abs(float(IN[2, 3]) - float(OUT[5, 7]))
 
 
+@pytest.mark.parametrize(("kept", "is_told"), [(0.25, True), (0.75, False)])
+def test_in_a_large_output_most_wrong_values_stand_where_the_first_does(kept: float, is_told: bool) -> None:
+    side = 700
+    given = np.random.default_rng(7).permutation(side * side).astype(np.float32).reshape(side, side)
+    # Elsewhere wrong values are no input's.
+    elsewhere = np.arange(side * side).reshape(side, side) % 100 < 100 * kept
+    got = np.where(elsewhere & (np.arange(side)[:, None] > 0), -given, np.roll(given, 1, axis=1))
+    found = compare("out", got, given, EXACT, {"in": given})
+    assert found.belongs_at == ("in", (0, 0))
+    assert found.found_at == (("in", (0, side - 1)) if is_told else None)
+
+
 @pytest.mark.parametrize(
     ("got", "extent"),
     [

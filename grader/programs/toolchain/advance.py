@@ -13,12 +13,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from grader.compiler.headers import STAND_INS
+from grader.errors import InternalError
 from grader.programs.toolchain import zig
 from grader.programs.toolchain.zig import Library
 
@@ -175,6 +177,17 @@ def precompiled(headers: Sequence[str], library: Library, half: Half = HOST) -> 
         yield target
     finally:
         os.close(held)
+
+
+def begin() -> None:
+    """Have a thread make what most programs are compiled with, the library and the usual headers, where it is not
+    there yet; whoever needs it meanwhile waits for it, and tells what is wrong with it."""
+
+    def make() -> None:
+        with contextlib.suppress(InternalError, OSError), precompiled((*RUNTIME, *USUAL), zig.build()):
+            pass
+
+    threading.Thread(target=make, daemon=True).start()
 
 
 def _held(target: Path) -> int | None:

@@ -23,7 +23,8 @@ int main() {
     raise(SIGINT);
     omp_lock_t lock;
     omp_init_lock(&lock);
-    printf("%d %d\n", omp_test_lock(&lock), omp_test_lock(&lock));
+    printf("%d", omp_test_lock(&lock));
+    printf(" %d\n", omp_test_lock(&lock));
     omp_unset_lock(&lock);
     printf("%d %d\n", omp_in_parallel(), omp_get_level());
     int count = 1000000;
@@ -34,6 +35,7 @@ int main() {
     print_pointers<<<1, 1>>>();
     printf("%s\n", cudaGetErrorString(cudaDeviceSynchronize()));
     printf("%s: %s\n", cudaGetErrorName(cudaErrorMpsServerNotReady), cudaGetErrorString(cudaErrorMpsServerNotReady));
+    fflush(stdout);
     raise(SIGTERM);
     printf("not reached\n");
     return 0;

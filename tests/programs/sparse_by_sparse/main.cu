@@ -39,15 +39,21 @@ int main() {
     cusparseCreateCsr(&C, 3, 3, 0, c_starts, nullptr, nullptr, i32, i32, one, CUDA_R_64F);
     cusparseCreateCsr(&D, 3, 2, 0, c_starts, nullptr, nullptr, i32, i32, one, CUDA_R_64F);
     cusparseSpGEMM_createDescr(&product);
-    size_t bytes = 0;
-    auto work = [&](cusparseSpMatDescr_t to, void *buffer) {
-        return cusparseSpGEMM_compute(handle, plain, plain, &alpha, A, B, &beta, to, CUDA_R_64F, CUSPARSE_SPGEMM_DEFAULT, product, &bytes, buffer);
+    size_t bytes[5] = {};
+    char *buffers[5];
+    auto estimate = [&](cusparseSpMatDescr_t to, void *buffer) {
+        return cusparseSpGEMM_workEstimation(handle, plain, plain, &alpha, A, B, &beta, to, CUDA_R_64F, CUSPARSE_SPGEMM_DEFAULT, product, &bytes[0], buffer);
     };
+    auto work = [&](cusparseSpMatDescr_t to, void *buffer) {
+        return cusparseSpGEMM_compute(handle, plain, plain, &alpha, A, B, &beta, to, CUDA_R_64F, CUSPARSE_SPGEMM_DEFAULT, product, &bytes[1], buffer);
+    };
+    estimate(C, nullptr);
+    cudaMalloc(&buffers[0], bytes[0]);
+    estimate(C, buffers[0]);
     work(C, nullptr);
-    char *buffer;
-    cudaMalloc(&buffer, bytes);
-    int refused = work(D, buffer);
-    printf("%d %d", work(C, buffer), refused);
+    cudaMalloc(&buffers[1], bytes[1]);
+    int refused = work(D, buffers[1]);
+    printf("%d %d", work(C, buffers[1]), refused);
     int64_t rows, columns, count;
     cusparseSpMatGetSize(C, &rows, &columns, &count);
     printf(" %ld values\n", (long)count);
@@ -56,12 +62,31 @@ int main() {
     cusparseCsrSetPointers(C, c_starts, c_columns, c);
     cusparseSpGEMM_copy(handle, plain, plain, &alpha, A, B, &beta, C, CUDA_R_64F, CUSPARSE_SPGEMM_DEFAULT, product);
     print("2 A B", c_starts, c_columns, c, 3, count);
+    for (int i = 0; i < 2; i++) cudaFree(buffers[i]);
+
+    // The same structure for several products: 2 A B, then that minus A B
+    cusparseSpGEMMDescr_t again;
+    cusparseSpGEMM_createDescr(&again);
+    auto d = CUSPARSE_SPGEMM_DEFAULT;
+    cusparseSpGEMMreuse_workEstimation(handle, plain, plain, A, B, C, d, again, &bytes[0], nullptr);
+    cudaMalloc(&buffers[0], bytes[0]);
+    cusparseSpGEMMreuse_workEstimation(handle, plain, plain, A, B, C, d, again, &bytes[0], buffers[0]);
+    cusparseSpGEMMreuse_nnz(handle, plain, plain, A, B, C, d, again, &bytes[1], nullptr, &bytes[2], nullptr, &bytes[3], nullptr);
+    for (int i = 1; i < 4; i++) cudaMalloc(&buffers[i], bytes[i]);
+    cusparseSpGEMMreuse_nnz(handle, plain, plain, A, B, C, d, again, &bytes[1], buffers[1], &bytes[2], buffers[2], &bytes[3], buffers[3]);
+    cusparseCsrSetPointers(C, c_starts, c_columns, c);
+    cusparseSpGEMMreuse_copy(handle, plain, plain, A, B, C, d, again, &bytes[4], nullptr);
+    cudaMalloc(&buffers[4], bytes[4]);
+    cusparseSpGEMMreuse_copy(handle, plain, plain, A, B, C, d, again, &bytes[4], buffers[4]);
+    cusparseSpGEMMreuse_compute(handle, plain, plain, &alpha, A, B, &beta, C, CUDA_R_64F, d, again);
     beta = 1;
     alpha = -1;
-    cusparseSpGEMMreuse_compute(handle, plain, plain, &alpha, A, B, &beta, C, CUDA_R_64F, CUSPARSE_SPGEMM_DEFAULT, product);
+    cusparseSpGEMMreuse_compute(handle, plain, plain, &alpha, A, B, &beta, C, CUDA_R_64F, d, again);
     print("A B", c_starts, c_columns, c, 3, count);
+    cusparseSpGEMM_destroyDescr(again);
     cusparseSpGEMM_destroyDescr(product);
     for (auto matrix : {A, B, C, D}) cusparseDestroySpMat(matrix);
     cusparseDestroy(handle);
-    for (void *p : {(void *)a_starts, (void *)a_columns, (void *)b_starts, (void *)b_columns, (void *)c_starts, (void *)c_columns, (void *)a, (void *)b, (void *)c, (void *)buffer}) cudaFree(p);
+    for (void *p : {(void *)a_starts, (void *)a_columns, (void *)b_starts, (void *)b_columns, (void *)c_starts, (void *)c_columns, (void *)a, (void *)b, (void *)c}) cudaFree(p);
+    for (char *buffer : buffers) cudaFree(buffer);
 }

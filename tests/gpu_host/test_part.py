@@ -1,0 +1,203 @@
+"""The GPU's part of a grading, with a stand-in for the device's process: what is launched when, and how often."""
+
+from __future__ import annotations
+
+import mmap
+import shutil
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import msgspec
+import numpy as np
+import pytest
+
+from grader.gpu import messages, part, session
+from grader.gpu.messages import KernelFacts, Loaded, NoDevice, Ran, Ready, Released
+from grader.grading import pipeline
+from grader.grading.options import GradeOptions
+from grader.grading.reading import Reading
+from grader.lab import labs
+from grader.lab.records import Lab
+from grader.launching import emulator
+from grader.result import Result
+from grader.running.evidence import Evidence
+from grader.submission.records import Missing, Submission
+
+READY = Ready("NVIDIA Test", "test", "sm_90", "13.0", 132, 1 << 37, 60 << 20, 1980.0, 227 << 10)
+FACTS = KernelFacts(registers=16, shared_bytes=0, local_bytes=0, blocks_per_sm=8, occupancy_pct=100.0)
+LONG_S = 20.0
+PLAIN = """
+#include <cstdlib>
+__global__ void transposeNaive(const float *in, float *out, int rows, int cols) {
+    int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;
+    if (x < cols && y < rows) out[x * rows + y] = in[y * cols + x];
+}
+"""
+WITH_PROGRAM = (
+    PLAIN
+    + """
+int main() {
+    int rows = 64, cols = 96;
+    float *in, *out;
+    cudaMalloc(&in, rows * cols * sizeof(float));
+    cudaMalloc(&out, rows * cols * sizeof(float));
+    dim3 block(%s), grid((cols + 31) / 32, (rows + 31) / 32);
+    transposeNaive<<<grid, block>>>(in, out, rows, cols);
+    cudaDeviceSynchronize();
+    cudaFree(in);
+    cudaFree(out);
+}
+"""
+)
+
+
+class Device:
+    """What `GpuProcess` is to a session: it makes the transposition that each launch asks for."""
+
+    asked: ClassVar[list[tuple[bool, str, tuple[int | str, ...]]]] = []
+    """Whether by the main thread, what, and a module's name or the sizes with the block."""
+    ready_as: Ready | NoDevice = READY
+
+    def __init__(self, in_turn: bool = True) -> None:
+        self.is_lost = False
+
+    def ready(self) -> Ready | NoDevice:
+        return self.ready_as
+
+    def ask(self, request: messages.Message, _limit_s: float, descriptors: Sequence[int] = ()) -> Any:
+        if isinstance(request, messages.Load):
+            self.asked.append((_in_main_thread(), "load", (request.module,)))
+            return Loaded()
+        if isinstance(request, messages.Release):
+            return Released()
+        if isinstance(request, messages.WarmUp):
+            return messages.WarmedUp(4000.0, 60000.0, READY.max_sm_mhz)
+        if isinstance(request, messages.Prepare):
+            names = [target.name for target in request.targets]
+            blocks = [target.launch.block for target in request.targets]
+            self.asked.append((_in_main_thread(), "prepare", (*names, *map(str, blocks))))
+            return messages.Prepared(dict.fromkeys(names, 1), dict.fromkeys(names, 100.0), 2.0, {}, [])
+        if isinstance(request, messages.Round):
+            return messages.RoundDone(dict.fromkeys(request.order, 100.0), [], READY.max_sm_mhz, 0)
+        assert isinstance(request, messages.LaunchOnce)
+        given, out, rows, cols = request.launch.arguments
+        assert isinstance(given, messages.Array) and isinstance(out, messages.Array)
+        assert isinstance(rows, messages.Scalar) and isinstance(cols, messages.Scalar)
+        shape = [int(np.frombuffer(one.value, np.int32)[0]) for one in (rows, cols)]
+        self.asked.append((_in_main_thread(), "launch", (*shape, *request.launch.block)))
+        with mmap.mmap(descriptors[0], 0) as memory:
+            array = np.frombuffer(memory, np.float32, given.count, given.offset).reshape(shape).T.copy()
+            memory[out.offset : out.offset + out.nbytes] = array.tobytes()
+        return Ran(FACTS, [], [], 1.0)
+
+    def close(self) -> None:
+        self.is_lost = True
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+@pytest.fixture
+def device(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> type[Device]:
+    class Own(Device):
+        asked: ClassVar[list[Any]] = []
+
+    for module in (part, session):
+        monkeypatch.setattr(module, "GpuProcess", Own)
+    monkeypatch.setattr(part, "compile_helpers", lambda _compiler, _architecture: b"")
+    monkeypatch.setattr("grader.gpu.process.has_driver", lambda: True)
+    monkeypatch.setattr(part, "folder", lambda: tmp_path / "times")
+    monkeypatch.setattr("grader.gpu.bench.cpu_times_of", lambda *_given: [])
+    return Own
+
+
+@pytest.fixture
+def lab() -> Lab:
+    """With small sizes for the GPU."""
+    lab = labs.find("transpose")
+    of_gpu = replace(
+        lab.cases["gpu"], correct=({"rows": 64, "cols": 64},), ragged=({"rows": 50, "cols": 33},), large=()
+    )
+    assert lab.timing is not None
+    timing = replace(lab.timing, sizes=({"rows": 64, "cols": 64},))
+    return replace(lab, cases={**lab.cases, "gpu": of_gpu}, timing=timing, sweeps=())
+
+
+def graded(text: str, folder: Path, lab: Lab, processes: int) -> Result:
+    file = folder / "transpose.cu"
+    file.write_text(text, "utf-8")
+    return pipeline.grade(file, lab, GradeOptions(backend="gpu", repairs=False), processes=processes)
+
+
+@pytest.mark.parametrize("block", ["32, 32", "32, 8", 'atoi("32"), 8'])
+def test_launches_ahead_are_made_once_and_change_nothing(
+    block: str, tmp_path: Path, lab: Lab, device: type[Device], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    emulated = 0
+    run = emulator._Launches.run
+
+    def counted(self: Any, request: Any) -> Any:
+        nonlocal emulated
+        emulated += 1
+        return run(self, request)
+
+    monkeypatch.setattr(emulator._Launches, "run", counted)
+    is_known = threading.Event()
+    begin, look = part.Gpu.time_ahead, Reading._observed
+
+    def begun(self: part.Gpu, *given: Any) -> None:
+        begin(self, *given)
+        is_known.set()
+
+    def looked(self: Reading, store: Any) -> Any:
+        # A program that takes as long as what its text tells is run ahead.
+        is_known.wait(LONG_S)
+        return look(self, store)
+
+    monkeypatch.setattr(part.Gpu, "time_ahead", begun)
+    results, asked, on_emulator = [], [], []
+    for processes in (1, 4):
+        device.asked.clear()
+        shutil.rmtree(tmp_path / "times", ignore_errors=True)
+        if processes > 1:
+            monkeypatch.setattr(Reading, "_observed", looked)
+        emulated = 0
+        results.append(graded(WITH_PROGRAM % block, tmp_path, lab, processes))
+        asked.append([one[1:] for one in device.asked])
+        on_emulator.append(emulated)
+        by_main = {is_main for is_main, _asked, _launch in device.asked}
+        # Beside the emulator, where there are processors for that.
+        assert by_main == {processes == 1}
+    assert msgspec.json.encode(results[0]) == msgspec.json.encode(results[1])
+    assert results[0].environment.device == READY.name and bool(results[0].variants["naive"].timing) == (
+        "8" not in block
+    )
+    # What is told by the text alone is launched in vain where the program does otherwise.
+    assert asked[0] == asked[1] or "atoi" in block
+    if "8" not in block:
+        # The program launches what its text speaks of, and nothing was run twice; why a wrong one is wrong is found out
+        # by launches that are not remembered.
+        assert on_emulator[0] == on_emulator[1]
+
+
+@pytest.mark.parametrize("lacking", ["device", "kernels"])
+def test_nothing_is_waited_for_where_nothing_is_to_be_run(
+    lacking: str, lab: Lab, device: type[Device], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = threading.Event()
+    monkeypatch.setattr(part, "compute_case", lambda *_given: go_on.wait(LONG_S))
+    if lacking == "device":
+        device.ready_as = NoDevice("none")
+    with part.Gpu() as gpu:
+        gpu.begin(lab)
+        assert bool(gpu.refusal()) == (lacking == "device")
+        evidence = {v.name: Evidence(lab, v, Missing(v.name, "no_candidate")) for v in lab.variants}
+        began = time.monotonic()
+        gpu.prepare(lab, Submission("", "", "", (), {}, (), (), {}), evidence)
+        assert time.monotonic() - began < LONG_S / 2
+        go_on.set()
