@@ -79,6 +79,7 @@ HOST_FAULTS = frozenset(
         "event_not_reached",
         "event_order",
         "event_of_nothing",
+        "event_not_renewed",
     }
     | {"launch_refused", "host_pointer"}
     | {"time_of_failed_launch", "double_free", "wrong_free", "use_after_free", "leak", "never_read", "alloc_size"}

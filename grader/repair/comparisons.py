@@ -119,6 +119,20 @@ def comparison_changes(function: Function, node: Node) -> Iterator[Change]:
             yield function.insertion(kind_at(function, node), side.end_byte, f" {step}", 3.6, "off_by_one", line=line)
 
 
+def precedence_change(function: Function, node: Node) -> Change | None:
+    """`(a & b) == c` of `a & b == c`, which compares first; None of any other expression."""
+    (left, compared), operator = sides_of(node), operator_of(node)
+    if operator not in ("&", "|", "^") or left is None or compared is None or operator_of(compared) not in ("==", "!="):
+        return None
+    inner, other = sides_of(compared)
+    if inner is None or other is None:
+        return None
+    first = f"({function.text(left)} {operator} {function.text(inner)})"
+    text = f"{first} {operator_of(compared)} {function.text(other)}"
+    # Two truth values are hardly ever joined bit by bit: nobody means that.
+    return function.replacement("comparison", node, text, 0.1, "precedence", "precedence")
+
+
 def _is_turned(function: Function, node: Node, sign: str) -> bool:
     """Whether a comparison is likely to point the wrong way.
 

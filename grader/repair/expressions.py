@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.repair import nodes
-from grader.repair.comparisons import COMPARISONS, LETS_IN, comparison_changes, kind_at
+from grader.repair.comparisons import COMPARISONS, LETS_IN, comparison_changes, kind_at, precedence_change
 from grader.repair.function import BUILTINS, Change, Function, Kind, Variable, is_own_call, is_rounded_down
 from grader.submission.cpp.tree import LOOPS, declared_name, descendants, remembered
 from grader.submission.lexical import Edit
@@ -289,6 +289,9 @@ def _binary(function: Function, node: Node) -> Iterator[Change]:
     if operator is None or left is None or right is None:
         return
     sign, line = operator.type, function.line(operator)
+    precedence = precedence_change(function, node)
+    if precedence is not None:
+        yield precedence
     if sign in COMPARISONS:
         yield from comparison_changes(function, node)
     if sign in LOGIC:

@@ -1,5 +1,6 @@
 """Changes of what host code has one too many or one too few of: the size of a pointer, the rest of a division, a swap
-of two buffers, a launch, an element of a loop, a wait for an event, a copy back; and of the array at an offset.
+of two buffers, a launch, an element of a loop, a wait for an event, a copy back; of the array at an offset, and of what
+a condition compares.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections.abc import Collection, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from grader.repair.comparisons import precedence_change
 from grader.repair.function import Change, Function, host_functions
 from grader.repair.host_arguments import ALLOCATES, Call, Host, checked, other_ends, statement_of
 from grader.repair.launches import Launch
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 _SIZE_OF = re.compile(r"sizeof\s*\(?\s*(\w+)\s*\)?")
 _WITH_ELEMENTS = frozenset(["fwrite", "fread", "malloc", "calloc", "realloc", "memcpy", "memmove", "memset"])
 _POINTER = re.compile(r"(\w+)\s*(\+.*)", re.DOTALL)
+_IS_PARITY = re.compile(r"%\s*2\b|&\s*1\b")
 _COPIES = ("cudaMemcpy", "cudaMemcpyAsync")
 _WAITS = re.compile(r"\bcuda(?:\w+Synchronize|GetLastError|PeekAtLastError|EventRecord|EventElapsedTime)\b")
 
@@ -38,6 +41,7 @@ def host_slip_changes(host: Host, unread: Collection[str] = ()) -> Iterator[Chan
         yield from _rests(function)
         yield from _twice(function)
         yield from _ends(function)
+        yield from _conditions(function)
     for call in host.calls:
         yield from _at_offsets(host, call)
         yield from _offsets(call)
@@ -213,6 +217,18 @@ def _ends(function: Function) -> Iterator[Change]:
         operator = condition.child_by_field_name("operator") if condition is not None else None
         if condition is not None and operator is not None and operator_of(condition) == "<=":
             yield function.replacement("bound", operator, "<", 1.2, "loop", "end", line=function.line(loop))
+
+
+def _conditions(function: Function) -> Iterator[Change]:
+    """Conditions that ask for even numbers where odd ones are meant, and what joins bits before it compares them."""
+    for node in function.nodes:
+        precedence = precedence_change(function, node)
+        if precedence is not None:
+            yield precedence
+        sign, operator = operator_of(node), node.child_by_field_name("operator")
+        if sign in ("==", "!=") and operator is not None and _IS_PARITY.search(function.text(node)):
+            other = "!=" if sign == "==" else "=="
+            yield function.replacement("host", operator, other, 0.4, "parity", "parity", line=function.line(node))
 
 
 def _at_offsets(host: Host, call: Call) -> Iterator[Change]:

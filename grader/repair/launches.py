@@ -113,8 +113,10 @@ def rounded_down(function: Function, node: Node, depth: int = 0) -> Iterator[Nod
         return
     if node.type in NAMES:
         definitions = _definitions(function, node) or _definitions_above(function, node)
-        if definitions and definitions[0].type != "argument_list":
-            yield from rounded_down(function, definitions[0], depth + 1)
+        # A number that it is given besides, `if (blocks == 0) blocks = 1`, is a limit.
+        computed = next((value for value in definitions if value.type != "number_literal"), None)
+        if computed is not None and computed.type != "argument_list":
+            yield from rounded_down(function, computed, depth + 1)
     elif node.type == "binary_expression":
         if operator_of(node) == "/":
             if is_rounded_down(function, node) and not _has_remainder(function, node):

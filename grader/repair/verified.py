@@ -252,7 +252,7 @@ DETAILS = {
         "bound": "remainder tail beyond shuffle rounded start end step neighbours stride stride_blocks",
         "padding": "moved",
         "constant": "halved",
-        "comparison": "overflow wrapped",
+        "comparison": "overflow wrapped precedence",
         "expression": (
             "wrapped in_place template shuffle_mask shuffle_width cancellation digits division parentheses "
             "chained opposite shuffle_way neighbour factor squared unused unsigned signed narrow "
@@ -270,7 +270,8 @@ DETAILS = {
         "host": (
             "target source ends direction directions bytes size pitch earlier later extra missing "
             "missing_before given wait kernel stream freed once reset unset needless asynchronous pointer rest twice "
-            "value swap unset_copy frees event_wait events recorded recorded_after fetch"
+            "value swap unset_copy frees event_wait events recorded recorded_after fetch "
+            "parity"
         ),
     }.items()
 }

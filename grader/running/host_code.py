@@ -37,6 +37,7 @@ _KINDS: dict[FaultKind, frozenset[str]] = {
             "event_not_reached",
             "event_order",
             "event_of_nothing",
+            "event_not_renewed",
             "time_of_failed_launch",
         }
     ),

@@ -221,7 +221,8 @@ PROGRAMS: Texts = {
     ),
     "stream_race": N_("{array} is used by two streams that are not ordered; the other use is in line {line}."),
     "clock_before_end": N_(
-        "A clock is read while {kernel} may still be running: call cudaDeviceSynchronize before reading it."
+        "After this launch a clock is read while {kernel} may still be running: call cudaDeviceSynchronize() before "
+        "reading it."
     ),
     "text_lost": N_(
         "What {kernel} prints is lost: the program ends without having waited for it. Call cudaDeviceSynchronize() "
@@ -232,6 +233,10 @@ PROGRAMS: Texts = {
     "event_of_nothing": N_(
         "The event that ends a time is recorded here right behind the one that begins it (line {line}): no launch and "
         "no copy lies between them, so the time is that of nothing."
+    ),
+    "event_not_renewed": N_(
+        "The time of {kernel} begins with the event that is recorded here, before {before}, so it contains that time "
+        "and all that was done since: record the event anew before the launch of {kernel}."
     ),
     "event_order": N_(
         "cudaEventElapsedTime gives a time below zero: the event that it takes for the end was recorded before the one "

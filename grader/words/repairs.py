@@ -130,6 +130,11 @@ REPAIRS: Texts = {
     ),
     "host_frees": N_("Line {line} frees memory with a function that does not go with its allocation."),
     "host_twice": N_("Line {line} launches once more what the line before it has launched."),
+    "host_parity": N_("The condition in line {line} takes even numbers for odd ones, or odd ones for even ones."),
+    "comparison_precedence": N_(
+        "In line {line} the comparison is made first and its result joined by &, | or ^: put what is to be joined in "
+        "brackets."
+    ),
     "host_value": N_("The array is not set to zero in line {line}."),
     "host_swap": N_("The two buffers are not exchanged at the end of the loop, after line {line}."),
     "host_unset_copy": N_(

@@ -532,6 +532,31 @@ def test_the_limit_is_raised_as_far_as_the_launch_asks() -> None:
         assert made == [f"int main() {{\n{right}}}\n"]
 
 
+@pytest.mark.parametrize(
+    ("wrong", "right", "detail"),
+    [
+        ("steps & 1 == 0", "(steps & 1) == 0", "precedence"),
+        ("mask | low != high", "(mask | low) != high", "precedence"),
+        ("steps % 2 == 0", "steps % 2 != 0", "parity"),
+        ("(steps & 1) != 0", "(steps & 1) == 0", "parity"),
+        ("steps == 2", None, "parity"),
+        ("(steps & 1) == 0", None, "precedence"),
+    ],
+)
+def test_what_a_condition_of_the_host_compares(wrong: str, right: str | None, detail: str) -> None:
+    text = f"void solve(int steps) {{\nif ({wrong})\ncudaMemcpy(a, b, n, cudaMemcpyDeviceToDevice);\n}}\n"
+    host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    made = [(c.line, changed(text, c)) for c in host_slip_changes(host) if c.detail == detail]
+    assert made == ([(2, text.replace(wrong, right))] if right is not None else [])
+
+
+def test_a_number_of_blocks_that_a_later_line_limits_is_rounded_up() -> None:
+    text = "void f(int n) {\nint b = (int)ceil(n / 256);\nif (b == 0)\nb = 1;\nk<<<b, 256>>>(d);\n}\n"
+    (launch,) = launches_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    made = [(c.line, changed(text, c)) for c in grid_changes(launch) if c.detail == "rounded"]
+    assert made == [(2, text.replace("n / 256", "(n + 256 - 1) / 256"))]
+
+
 def test_an_event_that_ends_a_time_is_recorded_behind_the_launch() -> None:
     late = "cudaEventRecord(stop);\n"
     text = TIMED.replace(late, "").replace("k<<<", f"{late}k<<<")

@@ -53,6 +53,7 @@ class Event:
     """A mark in a stream: `launches` counts those made before it was recorded.
 
     at_ns: the host's time then.  handle: the device's own, if any.
+    timed: the event that ended the last time which began with it, since it was recorded, and the launches before that.
     """
 
     recorded: bool = False
@@ -63,6 +64,7 @@ class Event:
     place: Place = NOWHERE
     timing: bool = True
     handle: Any = None
+    timed: tuple[Any, int] = None, 0
 
 
 class Pending(msgspec.Struct, frozen=True):

@@ -158,7 +158,7 @@ def event_record(state: State, place: Place, event: int, stream: int) -> None:
     mark.recorded, mark.clock = True, dict(queue.clock)
     mark.ready_ns = max(state.now_ns, queue.ready_ns) + 500
     queue.ready_ns = mark.ready_ns
-    mark.launches, mark.place, mark.at_ns = state.launch_count, place, state.now_ns
+    mark.launches, mark.place, mark.at_ns, mark.timed = state.launch_count, place, state.now_ns, (None, 0)
     state.gpu.record(mark, queue)
 
 
@@ -198,10 +198,26 @@ def event_elapsed(state: State, place: Place, milliseconds: int, start: int, sto
         state.timed_from.add(first.place)
     elif 0 <= last.at_ns - first.at_ns < LEAST_TIMED_NS and state.launch_count > last.launches:
         state.empty_times[last.place] = msg("programs.event_of_nothing", line=first.place.line)
+    _tell_renewed(state, first, last)
     between = state.launches[first.launches : last.launches]
     if between and all(launch.status in ("failed", "faulted") for launch in between):
         names = ", ".join(dict.fromkeys(launch.display for launch in between))
         state.tell("time_of_failed_launch", "error", msg("programs.time_of_failed_launch", kernels=names), place)
+
+
+def _tell_renewed(state: State, first: Event, last: Event) -> None:
+    """Tell of a time that contains an earlier one, which the same two events took: the first was not recorded again
+    before the launch of another kernel, though the results of the one before were copied back by then."""
+    (ended_by, timed), first.timed = first.timed, (last, last.launches)
+    if ended_by is not last or not first.launches < timed < last.launches:
+        return
+    before = dict.fromkeys(launch.display for launch in state.launches[first.launches : timed])
+    after = dict.fromkeys(launch.display for launch in state.launches[timed : last.launches])
+    if before.keys() & after.keys() or not any(c.way == "out" and c.launches == timed for c in state.copies):
+        return
+    for kernel in after:
+        message = msg("programs.event_not_renewed", kernel=kernel, before=", ".join(before))
+        state.tell("event_not_renewed", "warning", message, first.place)
 
 
 def _follows_at_once(first: Event, last: Event) -> bool:
