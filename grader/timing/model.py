@@ -197,7 +197,8 @@ def time_of(asked: Profile, processor: Processor, fitted: Coefficients) -> tuple
             continue
         bounds = _bounds(asked, processor, fitted, blocks)
         # What a block's warps do at once, starting and waiting together, only other blocks fill the pauses of.
-        order = 1 + (fitted.overlap - 1) * (1 - fitted.alone / ceil(blocks / multiprocessors) ** 0.5)
+        together = ceil(blocks / multiprocessors) * _groups(asked)
+        order = 1 + (fitted.overlap - 1) * (1 - fitted.alone / together**0.5)
         powers = sum(value**order for value in bounds.values())
         smooth = powers ** (1 / order)
         conflicts = ceil(blocks / multiprocessors) * asked.mean_work * max(0.0, asked.shared - asked.shared_ideal)
@@ -219,6 +220,17 @@ def time_of(asked: Profile, processor: Processor, fitted: Coefficients) -> tuple
     shares["shared"] += shares.pop("conflicts") - shares["l1"]
     shares["launch"] = processor.launch_us / time_us
     return time_us, shares
+
+
+SELDOM, GROUP_WARPS = 100, 8
+"""Instructions of a warp for each barrier, from which on the warps of a block go apart between them; so many warps
+overlap as little with one another as those of a usual block do."""
+
+
+def _groups(asked: Profile) -> float:
+    """Groups of a block's warps that fill each other's pauses: one, where barriers keep all of them together."""
+    is_apart = SELDOM * asked.barriers < asked.issued
+    return max(1.0, asked.warps / GROUP_WARPS) if is_apart else 1.0
 
 
 LARGEST = (0.0, 0.56, 1.03, 1.42, 1.77, 2.07)

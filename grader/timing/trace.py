@@ -9,6 +9,7 @@ assembler leaves them.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
@@ -25,7 +26,7 @@ from grader.ptx.memory import Buffer, Device
 from grader.ptx.observers import traffic
 from grader.ptx.observers.interface import Enough, Observer, Scene
 from grader.ptx.values import WARP_SIZE, Lanes, remember
-from grader.timing.instructions import Processor, Schedule, Step, aligned_loads, schedule
+from grader.timing.instructions import MOST_TOGETHER, Processor, Schedule, Step, aligned_loads, schedule
 
 Array = npt.NDArray[Any]
 
@@ -322,7 +323,7 @@ SHORT = 8.0
 class _Planned(NamedTuple):
     """A step of a block, with what is the same of all its turns.
 
-    wait: cycles from its begin to its result.  slots: machine instructions.
+    wait: cycles from its begin to its result.  slots: machine instructions.  is_far: loads from global memory.
     """
 
     inside: tuple[int, ...]
@@ -331,6 +332,7 @@ class _Planned(NamedTuple):
     wait: float
     slots: float
     is_barrier: bool
+    is_far: bool
     line: int
 
 
@@ -344,6 +346,7 @@ def _planned(
 ) -> _Planned:
     is_barrier = step.cost.latency == "barrier"
     wait = late[step.cost.latency] * step.cost.times + (barrier_cycles if is_barrier else 0.0)
+    is_far = False
     if step.memory == "load" or (step.memory == "atomic" and step.writes):
         key = id(step.instruction)
         near = extra[key] + late["shared"] if key in extra else late["l1"]
@@ -351,7 +354,7 @@ def _planned(
         wait = waits.get(key, far) if is_far else near
     slots = step.cost.issued
     line = step.instruction.location.line
-    return _Planned(step.inside, step.reads, step.after, max(wait, slots), slots, is_barrier, line)
+    return _Planned(step.inside, step.reads, step.after, max(wait, slots), slots, is_barrier, is_far, line)
 
 
 def path_of(
@@ -377,6 +380,8 @@ def path_of(
     going = 0
     waited = 0.0
     passed: set[int] = set()
+    # When the last loads from global memory end: a further one waits for the first of them, for want of a register.
+    loads: deque[float] = deque(maxlen=MOST_TOGETHER)
     for event in base.events:
         if isinstance(event, Request) or warp not in event.warps:
             continue
@@ -397,7 +402,7 @@ def path_of(
         done: list[float] = []
         begun: list[float] = []
         issue = latest = clock
-        for inside, reads, after, wait, slots, is_barrier, line in plan:
+        for inside, reads, after, wait, slots, is_barrier, is_far, line in plan:
             begin = issue
             for earlier in inside:
                 if done[earlier] > begin:
@@ -408,6 +413,10 @@ def path_of(
             # A store waits for its value, and no load that may be of the same address goes before it.
             if after >= 0 and begun[after] > begin:
                 begin = begun[after]
+            if is_far:
+                if len(loads) == MOST_TOGETHER and loads[0] > begin:
+                    begin = loads[0]
+                loads.append(begin + wait)
             begun.append(begin)
             ended = begin + wait
             done.append(ended)

@@ -164,6 +164,16 @@ def with_more(*instructions: str) -> str:
     return COPY.replace("    ret;", "".join(f"    {i};\n" for i in instructions) + "    ret;")
 
 
+def test_sixteen_loads_of_a_warp_are_on_their_way_and_a_further_one_waits_for_the_first() -> None:
+    paths = [
+        copied(1, text=with_more(*(f"ld.global.f32 %f0, [%d3+{512 * n}];" for n in range(count)))).path
+        for count in (7, 15, 23)
+    ]
+    # With the copy's own load: 8 and 16 are waited for once, 24 twice.
+    assert paths[1] - paths[0] < 20
+    assert paths[2] - paths[1] > H200.latency["l2"]
+
+
 def test_a_load_that_may_be_of_what_was_stored_waits_for_the_store() -> None:
     later = "ld.global.f32 %f1, [%d3+1048576]", "st.global.f32 [%d5+4], %f1"
     ordered, free, none = (
@@ -255,6 +265,13 @@ def test_bank_conflicts_cost_time_where_the_units_of_shared_memory_are_busy() ->
         for less_us in made.without_us.values()
     ]
     assert gains and min(gains) < 1.2 and all(round(gain, 1) > 1 for gain in gains)
+
+
+def test_warps_of_a_large_block_fill_pauses_unless_barriers_keep_them_together() -> None:
+    asked = replace(copied(1, threads=1024), resident=1)
+    times = [predict(replace(asked, barriers=count * asked.warps), H200).time_us for count in (0, 1, 2)]
+    assert times[0] < 0.9 * times[1]
+    assert times[1] == pytest.approx(times[2], rel=0.05)
 
 
 def test_the_last_wave_is_not_given_away() -> None:
