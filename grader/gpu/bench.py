@@ -338,6 +338,28 @@ class SpeedOrder:
     """By variant, for labs that compare kinds of host memory; its arrays have their data."""
 
 
+def host_candidates(
+    lab: Lab, candidates: Sequence[KernelAtSize], values: Mapping[str, Array]
+) -> dict[str, KernelAtSize]:
+    """Return each variant's kernel at the largest timed size, for labs that compare host memory."""
+    if lab.timing is None or not lab.timing.host_memory:
+        return {}
+    largest: dict[str, KernelAtSize] = {}
+    for candidate in candidates:
+        other = largest.get(candidate.variant)
+        if other is None or np.prod(size_key(candidate.sizes)) > np.prod(size_key(other.sizes)):
+            largest[candidate.variant] = candidate
+    return {name: replace(c, request=with_data(c.request, _inputs_for(c, values))) for name, c in largest.items()}
+
+
+def _inputs_for(candidate: KernelAtSize, values: Mapping[str, Array]) -> dict[str, Array]:
+    return {
+        a.name: np.resize(values[f"{a.name}:{a.dtype}"], a.shape)
+        for a in candidate.request.arguments
+        if isinstance(a, BufferArgument) and not a.is_output
+    }
+
+
 def measure_speed(bench: Bench, order: SpeedOrder) -> Measurement:
     """Time everything in an order, smallest size first.
 

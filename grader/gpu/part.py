@@ -11,7 +11,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 import msgspec
-import numpy as np
 from msgspec.structs import replace as replace_fields
 
 from grader.errors import FileError, InternalError
@@ -32,9 +31,9 @@ from grader.gpu.runs import (
     with_times,
 )
 from grader.gpu.session import GpuBackend, GpuFault, GpuSession, Needless, TimedKernel, compile_helpers, prompt
-from grader.lab.expected import Array, Oracle
+from grader.lab.expected import Oracle
 from grader.lab.records import Lab, Sizes
-from grader.launching.backend import BufferArgument, LaunchRequest
+from grader.launching.backend import LaunchRequest
 from grader.launching.kernel import BoundKernel
 from grader.launching.programs import DeviceProgram, ProgramStore, handed_in
 from grader.launching.trial import Trials
@@ -45,7 +44,7 @@ from grader.running.evidence import Evidence
 from grader.submission.records import Submission
 from grader.timing import CpuTime, Measurement, lock
 from grader.timing.sampling import BUDGET_US, WARM_UP_MS, series_plan
-from grader.timing.summary import Store, folder, key_of, reference, size_key
+from grader.timing.summary import Store, folder, key_of, reference
 
 if TYPE_CHECKING:
     from grader.compiler.process import CompilerProcess
@@ -86,7 +85,7 @@ class Gpu:
         self._helpers = self._waiting.submit(self._compiled_helpers)
         self._ahead: list[Future[None]] = []
         self._runner: GpuRunner | None = None
-        self._is_timing = False
+        self._is_timing, self._waited_for = False, ""
         self._times: dict[tuple[object, ...], Measurement] = {}
 
     def __enter__(self) -> Self:
@@ -160,30 +159,37 @@ class Gpu:
     def _timed_ahead(
         self, lab: Lab, submission: Submission, evidence_of: Mapping[str, Evidence], compiler: Compiler
     ) -> None:
-        with suppress(InternalError, FileError, GpuFault, lock.Busy, Needless):
-            if self.refusal():
-                return
+        if self.refusal() or self._waited_for:
+            return
+        with suppress(InternalError, FileError, GpuFault, Needless):
             runner = self._runner_of(lab, compiler, _kernels(lab, submission, evidence_of))
             if not all(runner.is_known(evidence) for evidence in evidence_of.values()):
                 return
             graded = {name: runner.graded(evidence) for name, evidence in evidence_of.items()}
             candidates = [c for evidence in graded.values() for c in runner.timed(evidence)]
             if candidates and all(run.is_right for evidence in graded.values() for run in evidence.runs):
-                times = self._measure(lab, submission, graded, candidates, runner.trials.oracle)
-                self._times[_key_of_launches(graded, candidates)] = times
+                try:
+                    times = self._measure(lab, submission, graded, candidates, runner.trials.oracle)
+                    self._times[_key_of_launches(graded, candidates)] = times
+                except lock.Busy:
+                    self._waited_for = "times"
 
     def _is_known(self, lab: Lab, submission: Submission, evidence: Evidence, compiler: Compiler) -> bool:
         kernels = _kernels(lab, submission, {evidence.variant.name: evidence}, handed_in(submission))
         return self._runner_of(lab, compiler, kernels).is_known(evidence)
 
     def _launched(self, lab: Lab, submission: Submission, evidence: Evidence, compiler: Compiler) -> None:
+        if self.refusal() or self._waited_for:
+            return
         # What goes wrong here is told by `measure`, which tries again.
-        with suppress(InternalError, FileError, GpuFault, lock.Busy):
-            if not self.refusal():
-                kernels = _kernels(lab, submission, {evidence.variant.name: evidence}, handed_in(submission))
-                runner = self._runner_of(lab, compiler, kernels)
-                runner.prepare(evidence)
+        with suppress(InternalError, FileError, GpuFault):
+            kernels = _kernels(lab, submission, {evidence.variant.name: evidence}, handed_in(submission))
+            runner = self._runner_of(lab, compiler, kernels)
+            runner.prepare(evidence)
+            try:
                 launch_all(self.session(), runner, [evidence])
+            except lock.Busy:
+                self._waited_for = "launches"
 
     def _runner_of(self, lab: Lab, compiler: Compiler, kernels: Mapping[str, BoundKernel]) -> GpuRunner:
         """What runs kernels: it remembers what those before it did."""
@@ -241,6 +247,8 @@ class Gpu:
         wait(self._ahead)
         self.session().needless.clear()
         try:
+            if self._waited_for == "launches":
+                raise lock.Busy
             return self._graded(lab, submission, evidence_of, compiler, remeasure, profilers)
         except lock.Busy:
             # What the emulator found stands.
@@ -271,6 +279,8 @@ class Gpu:
                         launch = runner.profiled_launch(evidence)
                         if launch is not None:
                             graded[name] = witnessed(session, launch, evidence, profilers)
+            if self._waited_for:
+                raise lock.Busy
             return self._with_times(lab, submission, graded, runner, oracle, remeasure)
         except lock.Busy:
             return _untimed(graded, _in_use())
@@ -343,7 +353,7 @@ class Gpu:
             baselines={name: bench.baseline_of(lab, name) for name in graded},
             pools=values,
             nvrtc=self.compiler.nvrtc_version(),
-            host_memory=_host_candidates(lab, candidates, values),
+            host_memory=bench.host_candidates(lab, candidates, values),
         )
         session.reopen()
         with lock.exclusive(session.device.uuid), prompt():
@@ -466,28 +476,6 @@ def _launcher(lab: Lab, compiled: bench.CompiledReference) -> Callable[[Sizes], 
         return reference(compiled.variant.name), bench.reference_request(lab, compiled, sizes)
 
     return launch
-
-
-def _inputs_for(candidate: bench.KernelAtSize, values: Mapping[str, Array]) -> dict[str, Array]:
-    return {
-        a.name: np.resize(values[f"{a.name}:{a.dtype}"], a.shape)
-        for a in candidate.request.arguments
-        if isinstance(a, BufferArgument) and not a.is_output
-    }
-
-
-def _host_candidates(
-    lab: Lab, candidates: list[bench.KernelAtSize], values: Mapping[str, Array]
-) -> dict[str, bench.KernelAtSize]:
-    """Return each variant's kernel at the largest timed size, for labs that compare host memory."""
-    if lab.timing is None or not lab.timing.host_memory:
-        return {}
-    largest: dict[str, bench.KernelAtSize] = {}
-    for candidate in candidates:
-        other = largest.get(candidate.variant)
-        if other is None or np.prod(size_key(candidate.sizes)) > np.prod(size_key(other.sizes)):
-            largest[candidate.variant] = candidate
-    return {name: replace(c, request=bench.with_data(c.request, _inputs_for(c, values))) for name, c in largest.items()}
 
 
 def _untimed(graded: Mapping[str, Evidence], reason: Message | None) -> dict[str, Evidence]:

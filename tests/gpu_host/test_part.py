@@ -26,6 +26,7 @@ from grader.launching import emulator
 from grader.result import Result
 from grader.running.evidence import Evidence
 from grader.submission.records import Missing, Submission
+from grader.timing import lock
 
 READY = Ready("NVIDIA Test", "test", "sm_90", "13.0", 132, 1 << 37, 60 << 20, 1980.0, 227 << 10)
 FACTS = KernelFacts(registers=16, shared_bytes=0, local_bytes=0, blocks_per_sm=8, occupancy_pct=100.0)
@@ -201,3 +202,18 @@ def test_nothing_is_waited_for_where_nothing_is_to_be_run(
         gpu.prepare(lab, Submission("", "", "", (), {}, (), (), {}), evidence)
         assert time.monotonic() - began < LONG_S / 2
         go_on.set()
+
+
+def test_a_gpu_that_others_hold_is_waited_for_once(
+    tmp_path: Path, lab: Lab, device: type[Device], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(lock, "WAIT_S", 0.1)
+    waits: list[bool] = []
+    monkeypatch.setattr(lock, "_listeners", [waits.append])
+    three = PLAIN + PLAIN.replace("Naive", "Shared") + PLAIN.replace("Naive", "Padded")
+    with lock.exclusive(READY.uuid):
+        results = [graded(three, tmp_path, lab, processes) for processes in (1, 4)]
+    assert msgspec.json.encode(results[0]) == msgspec.json.encode(results[1])
+    assert results[0].environment.backend == "emulator"
+    assert waits == [True, False] * 2
