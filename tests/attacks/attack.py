@@ -101,15 +101,36 @@ def _keeping(variable: str, before: str = "", behind: str = "", end: str = "") -
     return CHEATING.replace("float kept[1 << 24]", variable) % (before, behind, end)
 
 
-def graded(text: str, lab: str, folder: Path, is_whole: bool = True) -> tuple[Took, dict[str, Any]]:
-    """What grading takes, and the result; {} where there is none.  is_whole: with sweeps and repairs."""
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The points earned, the status of each check that fails or is told of, and all that is said."""
+
+    earned: float
+    statuses: dict[str, str]
+    said: str
+
+
+def graded(text: str, lab: str, folder: Path, is_whole: bool = True) -> tuple[Took, Verdict | None]:
+    """What grading takes, and the verdict; None where nothing was graded.
+
+    is_whole: with sweeps, repairs and the report; else by `grade check`, which tells what does not pass.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    if not is_whole:
-        put_marks_only(folder, lab, with_drawn=True)
-    path = folder / "student.cu"
+    path, out = folder / "student.cu", folder / "out"
     path.write_text(text, encoding="utf-8")
-    out = folder / "out"
-    command = [sys.executable, "-m", "grader", str(path), "--lab", lab, "--out", str(out), "--no-pdf"]
+    command = [sys.executable, "-m", "grader"]
+    if is_whole:
+        command += [str(path), "--lab", lab, "--out", str(out), "--no-pdf"]
+    else:
+        put_marks_only(folder, lab, with_drawn=True)
+        command += ["check", str(path), "--lab", lab, "--format", "json"]
     took = measure.run(command, WALL_S, folder)
     results = list(out.glob("**/result.json"))
-    return took, json.loads(results[0].read_text()) if results else {}
+    said = results[0].read_text() if results else "" if is_whole or not took.output.startswith("{") else took.output
+    if not said:
+        return took, None
+    result = json.loads(said)
+    statuses = {check["id"]: check["status"] for check in result.get("checks", ())}
+    for finding in result.get("findings", ()):
+        statuses |= {f"{variant}.{finding['check']}": "fail" for variant in finding["variants"] if finding["lost"]}
+    return took, Verdict(result["score"]["earned"], statuses, json.dumps(result, ensure_ascii=False))
