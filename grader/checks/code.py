@@ -129,6 +129,12 @@ def judge_compiles(evidence: Evidence, settings: Settings) -> Verdict:
     return _errors(evidence)
 
 
+# Up to the line of the error.
+_ASKED_FOR = re.compile(
+    r"^[ \t]*#[ \t]*(?:ifndef|if[ \t]+!defined)\b[ \t(]*(\w+)[^\n]*\n[ \t]*#[ \t]*error\b[^\n]*\Z", re.M
+)
+
+
 def _errors(evidence: Evidence) -> Verdict:
     kernel, diagnostics = evidence.bound.kernel, evidence.compilation.diagnostics
     data: dict[str, object] = {
@@ -158,6 +164,9 @@ def _errors(evidence: Evidence) -> Verdict:
         advice = msg("checks.compiles.hint_missing_headers", headers=", ".join(name for name, _file, _line in missing))
         return failed(reason, advice, line=line if file == kernel.file else None, data=data)
     hint: Message | None = joined(first.hint, msg("checks.compiles.hint_first"))
+    asked_for = _ASKED_FOR.search("\n".join(evidence.source.get(first.file, "").split("\n")[: first.line]))
+    if asked_for is not None:
+        hint = msg("checks.compiles.hint_command_line", name=asked_for[1])
     if missing and first.hint is None:
         # What has a cause of its own is not blamed on a header.
         hint = msg("checks.compiles.hint_missing_headers", headers=", ".join(name for name, _file, _line in missing))

@@ -388,12 +388,16 @@ def filled_edits(
             if declarator.type not in {"identifier", "array_declarator"} or dtype not in FORMATS:
                 continue
             is_array = declarator.type == "array_declarator"
-            if name not in words or name not in filled or ("int" in dtype and (is_array or _may_be_size(name, lab))):
+            of_extent = _words_of(parsed, declarator) - {name}
+            # As many as a size has neighbours are weights.
+            are_weights = is_array and any(_may_be_size(word, lab) for word in of_extent)
+            may_be_sizes = "int" in dtype and not are_weights and (is_array or _may_be_size(name, lab))
+            if name not in words or name not in filled or may_be_sizes:
                 continue
             text = _initialiser(dtype, filled[name], is_array)
             if text:
                 edits.append(Edit(*characters(parsed, declarator.end_byte, declarator.end_byte), f" = {text}"))
-                extents |= _words_of(parsed, declarator) - {name}
+                extents |= of_extent
     return tuple(edits), frozenset(extents)
 
 

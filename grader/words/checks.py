@@ -141,6 +141,10 @@ COMPILES: Texts = {
     "hint_missing_entry": N_("Look for an #if that removes it, or for a template that nothing instantiates."),
     "hint_endless": N_("Look for a macro or a template that expands without end, or a very large initialised array."),
     "refused": N_("The compiler rejected the file without saying why."),
+    "hint_command_line": N_(
+        "{name} is to be given on the compiler's command line, -D{name}=…, which does not come with the file: define "
+        "it there, in place of #error."
+    ),
     "hint_refused": N_("Compile it with nvcc to see the reason."),
     "elsewhere": N_("{file}, line {line}: {message}"),
     "inside": N_("In this kernel, line {line}: {message}"),

@@ -70,6 +70,14 @@ def test_compiles_tells_what_a_message_means_to_a_beginner() -> None:
     assert row.hint.startswith("cout is for host code. A compiler error stops the whole program")
 
 
+@pytest.mark.parametrize(("above", "name"), [("#ifndef LEN", "LEN"), ("#if !defined(LEN)", "LEN"), ("#if LEN < 4", "")])
+def test_compiles_says_what_only_a_command_line_defines(above: str, name: str) -> None:
+    error = Diagnostic("transpose.cu", 2, "error", "#error directive: LEN is not defined")
+    source = {"transpose.cu": f"{above}\n#error LEN is not defined\n#endif\n"}
+    row = check(evidence(compilation=Compilation("errors", (error,)), source=source), "compiles")
+    assert row.hint.startswith("LEN is to be given" if name else "A compiler error stops")
+
+
 def test_compiles_names_an_error_elsewhere() -> None:
     row = check(
         evidence(compilation=Compilation("errors", (Diagnostic("transpose.cu", 30, "error", "bad"),))), "compiles"

@@ -251,10 +251,12 @@ def test_of_several_contents_the_first_is_taken() -> None:
     assert submission.program("main.cu")["main.cu"].startswith("__constant__ float w = 0x1.0000000000000p+0f;\n")
 
 
-def test_what_the_memory_is_made_of_stays_as_it_is() -> None:
-    declaration = "#define COLS 2\n#define ROWS 4\n__constant__ float w[COLS * 2];"
+# Whole numbers as well: as many as a size says are weights.
+@pytest.mark.parametrize(("dtype", "content"), [("float", "<4f"), ("int", "<4i")])
+def test_what_the_memory_is_made_of_stays_as_it_is(dtype: str, content: str) -> None:
+    declaration = f"#define COLS 2\n#define ROWS 4\n__constant__ {dtype} w[COLS * 2];"
     text = f"{declaration}\n__global__ void naive(const float *in, float *out) {SCALED % 'w[ROWS - COLS]'}\n"
-    submission = bound(text, observed=seen(w=struct.pack("<4f", 1, 2, 3, 4)))
+    submission = bound(text, observed=seen(w=struct.pack(content, 1, 2, 3, 4)))
     found = submission.bindings["naive"]
     assert isinstance(found, VariantBinding)
     assert found.interpretations[0].constants == (("rows", "ROWS"),)
