@@ -162,7 +162,7 @@ def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = 
         # Of a run at another size, or one that gave up, what is left behind says nothing.
         if fault.is_untidy and fault.file in own and not run.results
         if fault.message.id != "programs.leak"
-        or (fault.message.data["array"] not in reported and not (run.exit and _told_of(run)))
+        or (fault.message.data["array"] not in reported and not (run.exit and not all(f.is_untidy for f in run.faults)))
     ]
     return HostCode(
         is_there=True,
@@ -344,9 +344,19 @@ def _seen_faults(
         if any(named.partition("<")[0] == launch.kernel for launch in launches):
             continue
         near = min((x for x in launches if x.file == fault.file), key=lambda x: abs(x.line - fault.line))
-        if near.kernel == kernel:
+        served = _served_by(runs, fault)
+        if kernel in (served if len(served) > 1 else {near.kernel}):
             faults.append(_host_fault(kind, fault))
     return faults
+
+
+def _served_by(runs: Sequence[SeenRun], fault: SeenFault) -> set[str]:
+    """Return the kernels whose results a line copies back: those that are launched last before."""
+    copies = [
+        (run, c) for run in runs for c in run.copies if (c.file, c.line, c.way) == (fault.file, fault.line, "out")
+    ]
+    made = [(run, c.launches - 1) for run, c in copies if 0 < c.launches <= len(run.order)]
+    return {run.launches[run.order[number].launch].kernel for run, number in made}
 
 
 def _crashes(runs: Sequence[SeenRun], kernel: str) -> Iterator[HostFault]:
@@ -360,22 +370,14 @@ def _crashes(runs: Sequence[SeenRun], kernel: str) -> Iterator[HostFault]:
             yield HostFault("crash", run.cause_file, run.cause_line, run.cause)
 
 
-def _told_of(run: SeenRun) -> list[SeenFault]:
-    """Return what a run is told of, what is untidy aside."""
-    return [fault for fault in run.faults if not fault.is_untidy]
-
-
 def _ended_by(run: SeenRun) -> SeenFault | None:
     """Return the fault of a time at which a program gave up, before it had fetched what it launched last."""
-    last = next(reversed(_told_of(run)), None)
-    if not run.exit or last is None or _kind_of(last.kind) != "time":
-        return None
-    if not run.order:
+    last = next((fault for fault in reversed(run.faults) if not fault.is_untidy), None)
+    if not run.exit or not run.order or last is None or _kind_of(last.kind) != "time":
         return None
     kernel = run.launches[run.order[-1].launch].kernel
     first = next(n for n, step in enumerate(run.order) if run.launches[step.launch].kernel == kernel)
-    is_fetched = any(copy.way == "out" and copy.launches > first for copy in run.copies)
-    return last if run.order and not is_fetched else None
+    return None if any(copy.way == "out" and copy.launches > first for copy in run.copies) else last
 
 
 def _is_of_sizes(fault: SeenFault) -> bool:
@@ -483,7 +485,6 @@ def _is_never_read(runs: Sequence[SeenRun], fault: SeenFault) -> bool:
 
 
 def _kind_of(name: str) -> FaultKind | None:
-    """Return the kind of fault that a finding of the runtime's is; None where it is none."""
     return next((kind for kind, names in _KINDS.items() if name in names), None)
 
 

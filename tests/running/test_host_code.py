@@ -408,6 +408,16 @@ def test_a_wrong_style_is_told_at_its_line(main: str, wanted: list[tuple[str, st
     ]
 
 
+def test_a_copy_that_brings_back_two_kernels_results_is_paid_for_by_both(tmp_path: Path) -> None:
+    main = """
+__global__ void other(float *c, int n) { for (int i = threadIdx.x; i < n * n; i += 32) c[i] = 1; }
+int main() { give(); int bad = 0; for (int v = 0; v < 2; v++) {
+if (v) mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); else other<<<1, 32>>>(c, n);
+if (cudaGetLastError()) return 1; cudaMemcpy(r, c, n * n, cudaMemcpyDeviceToHost); for (int i = 0; i < n * n; i++) bad += r[i] != e[i]; } return bad; }"""
+    for kernel in ("mul", "other"):
+        assert [fault.kind for fault in judged(tmp_path, program(main), kernel=kernel).faults] == ["copy"]
+
+
 @pytest.mark.parametrize(("fill", "wanted"), [("", ["unfilled"]), ("cudaMemcpyToSymbol(w, h, 4); ", [])])
 def test_constant_memory_that_nothing_fills_is_told(fill: str, wanted: list[str], tmp_path: Path) -> None:
     head = HEAD.replace("__global__", "__constant__ float w[4];\n__global__", 1).replace(
