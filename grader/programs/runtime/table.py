@@ -23,6 +23,7 @@ from grader.programs.runtime import (
     streams,
 )
 from grader.programs.runtime.libraries import (
+    cub,
     cublas,
     cublas_extensions,
     cublas_lt,
@@ -41,7 +42,7 @@ from grader.programs.sandbox.guest import BadPointer, NullPointer
 
 _RUNTIME = (
     *(memory, pools, copies, arrays, launches, graphs, graph_parts, modules, registration, streams, queries),
-    *(cublas, cublas_matrices, cublas_extensions, cublas_lt, cufft, curand),
+    *(cub, cublas, cublas_matrices, cublas_extensions, cublas_lt, cufft, curand),
     *(cusolver, cusolver_batches, cusolver_sparse, cusparse, cusparse_products),
 )
 CALLS: Handlers = {name: handler for module in _RUNTIME for name, handler in module.HANDLERS.items()}

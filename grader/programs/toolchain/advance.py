@@ -150,7 +150,7 @@ def _for(architecture: str) -> str:
 def _with_library(half: Half, folder: Path | None) -> Half:
     if folder is None:
         return half
-    return Half((*half.flags, *_LIBRARY_FLAGS, f"-fmacro-prefix-map={folder}/="), (folder,))
+    return Half((*half.flags, *_LIBRARY_FLAGS, f"-fmacro-prefix-map={folder}/="), (INCLUDE / "library", folder))
 
 
 def thrust_folder() -> Path | None:

@@ -122,7 +122,7 @@ _CPP20 = re.compile(
 )
 _MISSING = re.compile(r"use of undeclared identifier|expected expression|expected ';'|expected '\}'")
 # Without a file before it: no text of a program stands at the beginning of a line.
-_NO_MEMORY = re.compile(r"^LLVM ERROR: out of memory", re.M)
+_NO_MEMORY = re.compile(r"^LLVM ERROR: out of memory|^libc\+\+abi: .*std::bad_alloc", re.M)
 _OURS = re.compile(
     r"^error: unable to read PCH file|^(?:LLVM ERROR|(?:fatal )?error|wasm-ld: error)\b.*No space left on device", re.M
 )
@@ -392,6 +392,7 @@ def _run(command: Sequence[str], compilation: Compilation, name: str, read: Sequ
         rights(folder, library) | {str(path): READ for path in read},
         folder / "src",
         cpu_seconds=zig.LIBRARY_CPU_SECONDS if half.folders else zig.CPU_SECONDS,
+        data_bytes=zig.LIBRARY_DATA_BYTES if half.folders else zig.DATA_BYTES,
     )
     diagnostics = []
     unused = set()

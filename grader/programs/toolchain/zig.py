@@ -393,6 +393,8 @@ WALL_SECONDS = 600.0
 ADDRESS_BYTES = 4 << 30
 DATA_BYTES = 512 << 20
 """The whole standard library in one file and its templates take 150 MB."""
+LIBRARY_DATA_BYTES = 1 << 30
+"""The same with Thrust and CUB: two types sorted by keys take more than the above."""
 FILE_BYTES = 512 << 20
 """Object code has every byte of the program's global arrays in it, of those that are zero, too."""
 ERROR_BYTES = 1 << 20
@@ -421,12 +423,13 @@ def run_confined(
     rights: Mapping[str, int],
     folder: Path,
     cpu_seconds: int = CPU_SECONDS,
+    data_bytes: int = DATA_BYTES,
 ) -> Done:
     """Run `command` in `folder` with nothing but `rights` (see `grader.processes.limits.confine`)."""
     if not IS_LINUX:
         raise InternalError(msg("programs.not_on_this_system"))
     bounds = {
-        "address_bytes": ADDRESS_BYTES, "data_bytes": DATA_BYTES, "file_bytes": FILE_BYTES, "cpu_seconds": cpu_seconds,
+        "address_bytes": ADDRESS_BYTES, "data_bytes": data_bytes, "file_bytes": FILE_BYTES, "cpu_seconds": cpu_seconds,
     }  # fmt: skip
     asked = {"command": list(command), "rights": dict(rights), "folder": str(folder)}
     order = json.dumps({**asked, "limits": bounds})

@@ -1,4 +1,5 @@
 // CUB: for a whole array from the host, for a block and a warp within a kernel.
+#include <algorithm>
 #include <cstdio>
 #include <cub/cub.cuh>
 
@@ -23,6 +24,32 @@ __global__ void block_sums(const int *in, int *sums, int *prefix) {
     int warp = threadIdx.x / 32;
     int largest = Warp(shared.warp[warp]).Reduce(value, cub::Max());
     if (threadIdx.x == 32 && blockIdx.x == 0) sums[2] = largest;
+}
+
+// So many that no kernel sorts them: whole, and by some of their bits, of which equal ones stay in order.
+void many_keys() {
+    const int n = 20000;
+    static int keys[n], sorted[n];
+    for (int i = 0; i < n; i++) keys[i] = (i * 7919 % n - n / 2) * 3;
+    int *d_in, *d_out;
+    void *work;
+    size_t bytes = 0;
+    cudaMalloc(&d_in, sizeof keys);
+    cudaMalloc(&d_out, sizeof keys);
+    cudaMemcpy(d_in, keys, sizeof keys, cudaMemcpyHostToDevice);
+    cub::DeviceRadixSort::SortKeys(nullptr, bytes, d_in, d_out, n);
+    cudaMalloc(&work, bytes);
+    for (int first : {0, 4}) {
+        cub::DeviceRadixSort::SortKeys(work, bytes, d_in, d_out, n, first, first ? 12 : 32);
+        cudaMemcpy(sorted, d_out, sizeof sorted, cudaMemcpyDeviceToHost);
+        auto digits = [first](int key) { return first ? key >> 4 & 0xff : key; };
+        std::stable_sort(keys, keys + n, [digits](int a, int b) { return digits(a) < digits(b); });
+        printf("many %s\n", std::equal(keys, keys + n, sorted) ? "ok" : "WRONG");
+        cudaMemcpy(d_in, keys, sizeof keys, cudaMemcpyHostToDevice);
+    }
+    cudaFree(work);
+    cudaFree(d_in);
+    cudaFree(d_out);
 }
 
 int main() {
@@ -64,6 +91,7 @@ int main() {
     cudaMemcpy(out, d_out, sizeof out, cudaMemcpyDeviceToHost);
     printf("sorted %d %d %d\n", out[0], out[n / 2], out[n - 1]);
     cudaFree(work);
+    many_keys();
 
     work = nullptr;
     cub::DeviceHistogram::HistogramEven(work, bytes, d_in, d_bins, 5, 0, 100, n);

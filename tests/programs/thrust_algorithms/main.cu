@@ -52,6 +52,17 @@ int main() {
     std::sort(wanted.begin(), wanted.end());
     std::cout << "sorted " << same(std::equal(wanted.begin(), wanted.end(), thrust::host_vector<int>(data).begin())) << "\n";
 
+    // So many that no kernel sorts them, with equal ones, and zeros of both signs, which are equal too.
+    const int many = 20000;
+    std::vector<float> keys(many);
+    std::vector<int> places(many);
+    for (int i = 0; i < many; i++) keys[i] = (i % 7 ? 1.0f : -1.0f) * (i * 7919 % 1000), places[i] = i;
+    thrust::device_vector<float> by(keys.begin(), keys.end());
+    thrust::device_vector<int> moved(places.begin(), places.end());
+    thrust::stable_sort_by_key(by.begin(), by.end(), moved.begin(), thrust::greater<float>());
+    std::stable_sort(places.begin(), places.end(), [&](int a, int b) { return keys[a] > keys[b]; });
+    std::cout << "by keys " << same(std::equal(places.begin(), places.end(), thrust::host_vector<int>(moved).begin())) << "\n";
+
     auto end = thrust::unique(data.begin(), data.end());
     wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
     std::cout << "unique " << end - data.begin() << " " << same((size_t)(end - data.begin()) == wanted.size()) << "\n";
