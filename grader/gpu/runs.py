@@ -92,8 +92,10 @@ class GpuRunner:
             runs.append(self.comparing.submit(_compared, compared))
             if outcome.status != "ok":
                 break
-        is_right = bool(runs) and all(run.result().is_right for run in runs)
-        larger = tuple(self._larger(evidence, kernel)) if is_right else ()
+        large = self._large(evidence, kernel) if runs else []
+        # Nobody who wants to time waits for comparisons that no launch hangs on.
+        is_right = bool(large) and all(run.result().is_right for run in runs)
+        larger = tuple(self._larger(kernel, large)) if is_right else ()
         self.known[key] = OnDevice(self.taken.get(key), tuple(runs), larger)
 
     def graded(self, evidence: Evidence) -> Evidence:
@@ -168,9 +170,9 @@ class GpuRunner:
         done = [run.sizes for run in evidence.runs]
         return [sizes for kind, sizes in wanted if kind == "correct" and sizes not in done]
 
-    def _larger(self, evidence: Evidence, kernel: BoundKernel) -> Iterator[Future[Run]]:
+    def _larger(self, kernel: BoundKernel, large: Sequence[Sizes]) -> Iterator[Future[Run]]:
         """Make the launches at the lab's large sizes."""
-        for sizes in self._large(evidence, kernel):
+        for sizes in large:
             threads = kernel.geometry(sizes).threads
             if threads > MAX_THREADS_PER_BLOCK:
                 said = msg("launches.threads", threads=threads, limit=MAX_THREADS_PER_BLOCK)
