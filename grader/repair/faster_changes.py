@@ -338,7 +338,7 @@ def unrolled_changes(functions: Sequence[Function]) -> Iterator[Change]:
 
 
 def block_changes(launch: Launch, parsed: ParsedFile, block: tuple[int, int, int]) -> Iterator[Change]:
-    """Other blocks for a launch whose grid follows: by the constants that stand for its sides, or by its own numbers.
+    """Other blocks for a launch whose grid follows: by constants or variables that stand for its sides, or by numbers.
 
     block: as it is launched now.
     """
@@ -352,8 +352,12 @@ def block_changes(launch: Launch, parsed: ParsedFile, block: tuple[int, int, int
             if old == new:
                 continue
             name = function.text(axis)
+            own = [value for n in function.nodes if (value := value_of(n)) is not None and declared_name(n) == name]
             if name in constants:
                 edit = replaced_in(parsed, constants[name], str(new))
+                edits[edit.start] = edit
+            elif len(own) == 1 and own[0].type == "number_literal":
+                edit = function.replaced(own[0], str(new))
                 edits[edit.start] = edit
             elif name == str(old):
                 for edit in (function.replaced(axis, str(new)), *_numbers_in_grid(launch, old, new)):

@@ -18,7 +18,7 @@ from grader.report.charts import bank_maps, sector_chart, sweep_charts, wavefron
 from grader.report.conclusions import conclusions, sweep_conclusions, sweep_notes, sweeps_intro
 from grader.report.draw import DRAWINGS, Chart, Format, Medium
 from grader.report.job import ReportJob
-from grader.report.listing import listings
+from grader.report.listing import listings, on_paper
 from grader.report.predicted import predicted_times
 from grader.report.summary import GroupRow, summary
 from grader.report.text import visible
@@ -178,7 +178,8 @@ def render(
     own = {"script": "", "script_hash": ""}
     if page["steps"] and not paged:
         own = {"script": script(REPORT), "script_hash": script_hash(REPORT)}
-    return template.render(**page, **own, figures=drawn, pictures=pictures, sweeps=sweeps, paged=paged)
+    shown = {**page, "listings": on_paper(page["listings"])} if paged else page
+    return template.render(**shown, **own, figures=drawn, pictures=pictures, sweeps=sweeps, paged=paged)
 
 
 def markdown(text: str) -> str:

@@ -9,14 +9,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from types import FrameType
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from grader.i18n import _
 from grader.measured import LineCounters
 from grader.report.job import ReportJob, variant_columns
 from grader.report.summary import FAULT_STATUSES, shortened, title_of
 from grader.report.text import Numbers, check_status, lines_of, visible
-from grader.report.views import GapRow, Listing, NoteGroup, Row, Token, VariantView
+from grader.report.views import GapRow, LineRow, Listing, NoteGroup, Row, Token, VariantView
 from grader.result import Result, Source, Variant
 
 MAX_LINE_CHARACTERS = 400
@@ -349,3 +349,42 @@ def counter_note(counter: LineCounters, numbers: Numbers) -> tuple[str, bool]:
         ),
         wasteful,
     )
+
+
+LINES_TOGETHER, LONGEST = 6, 90
+"""Lines of a file in a row on paper, and the characters of one that surely needs no second line there."""
+
+
+def on_paper(shown: Sequence[Listing]) -> list[Listing]:
+    """The same with lines of which nothing is said several in a row: a row of a table takes the time of ten lines."""
+    return [{"file": one["file"], "rows": list(_joined_rows(one["rows"]))} for one in shown]
+
+
+def _joined_rows(rows: Sequence[Row]) -> Iterator[Row]:
+    above: LineRow | None = None
+    joined = 1
+    for row in rows:
+        line = _short(row)
+        if above is not None and line is not None and joined < LINES_TOGETHER:
+            above["number"] = f"{above['number']}\n{line['number']}"
+            above["tokens"] += [("", "\n"), *line["tokens"]]
+            joined += 1
+            continue
+        if above is not None:
+            yield above
+        above, joined = line, 1
+        if line is None:
+            yield row
+    if above is not None:
+        yield above
+
+
+def _short(row: Row) -> LineRow | None:
+    """Return a copy of a line of which nothing is said and that needs no second one; None for other rows."""
+    if "number" not in row:
+        return None
+    line = cast(LineRow, row)
+    is_long = sum(len(text.expandtabs()) for _class, text in line["tokens"]) > LONGEST
+    if is_long or line["notes"] or line["level"]:
+        return None
+    return {"number": line["number"], "tokens": list(line["tokens"]), "notes": [], "level": ""}

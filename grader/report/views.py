@@ -316,9 +316,12 @@ class NoteGroup(TypedDict):
 
 
 class LineRow(TypedDict):
-    """A line of the listing; number: that it is told by, of a notebook's text within its cell."""
+    """A line of the listing; number: that it is told by, of a notebook's text within its cell.
 
-    number: int
+    On paper several, a line of `number` for each.
+    """
+
+    number: int | str
     tokens: list[Token]
     notes: list[NoteGroup]
     level: str

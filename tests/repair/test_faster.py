@@ -13,7 +13,13 @@ from grader.grading.pipeline import grade
 from grader.lab.labs import find
 from grader.measured import FasterChange, Ratio
 from grader.repair.faster import fastest
-from grader.repair.faster_changes import axis_changes, padding_changes, sized_padding_changes, unrolled_changes
+from grader.repair.faster_changes import (
+    axis_changes,
+    block_changes,
+    padding_changes,
+    sized_padding_changes,
+    unrolled_changes,
+)
 from grader.repair.faster_elements import element_changes, tile_changes
 from grader.repair.faster_values import arithmetic_changes, register_changes, restrict_changes, vector_changes
 from grader.repair.function import Change, Function, changed, functions_of
@@ -158,12 +164,25 @@ def texts(tmp_path: Path, text: str, of: str) -> list[str]:
         "sized": lambda all_: sized_padding_changes(all_[0], launches[0]),
         "restrict": lambda all_: restrict_changes(all_[0], launches),
         "tiles": lambda all_: tile_changes(all_[0], launches[0], (32, 32, 1)),
+        "blocks": lambda all_: block_changes(launches[0], all_[0].parsed, (16, 1, 1)),
         "register": lambda all_: register_changes(all_[0]),
         "arithmetic": arithmetic_changes,
         "vector": lambda all_: vector_changes(all_[0]),
     }
     changes = made[of](functions)
     return [changed(text, change) for change in changes]
+
+
+def test_another_block_is_tried_where_a_variable_of_the_host_has_its_size(tmp_path: Path) -> None:
+    text = """__global__ void k(float *a) { a[threadIdx.x] = 0; }
+void run(float *a, int n) {
+    int threads = 16, blocks = (n + threads - 1) / threads;
+    k<<<blocks, threads>>>(a);
+}
+"""
+    wide = [text.replace("threads = 16", f"threads = {size}") for size in (256, 128)]
+    assert texts(tmp_path, text, "blocks") == wide
+    assert texts(tmp_path, text.replace("threads = 16", "threads = n"), "blocks") == []
 
 
 def test_rows_that_lie_one_after_another_in_one_axis_get_longer_everywhere(tmp_path: Path) -> None:

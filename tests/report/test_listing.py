@@ -10,7 +10,7 @@ from grader.measured import LineCounters
 from grader.report import listing
 from grader.report import listing as highlight
 from grader.report.text import Numbers
-from grader.report.views import LineRow, Listing
+from grader.report.views import LineRow, Listing, NoteGroup, Row
 from grader.result import Source
 from tests import sample_results
 from tests.report.jobs import job
@@ -118,3 +118,20 @@ def test_what_atomics_of_one_element_cost_is_not_made_up() -> None:
     text, wasteful = listing.counter_note(atomics, Numbers("en"))
     assert not wasteful and text.endswith("how long atomics of one element wait for each other is not counted")
     assert "wavefronts" not in text
+
+
+def test_on_paper_lines_of_which_nothing_is_said_stand_several_in_a_row() -> None:
+    def line(number: int, text: str = "x;", level: str = "", noted: bool = False) -> Row:
+        notes: list[NoteGroup] = [{"variants": [], "notes": []}] if noted else []
+        return {"number": number, "tokens": [("k", text)], "notes": notes, "level": level}
+
+    rows = [line(1), line(2), line(3, noted=True), line(4, level="bad")]
+    rows += [{"gap": "…"}, line(9), line(10, 91 * "x")]
+    rows += [line(number) for number in range(11, 18)]
+    (shown,) = listing.on_paper([{"file": "k.cu", "rows": rows}])
+    own = lines_of(shown)
+    assert [row["number"] for row in own] == ["1\n2", 3, 4, 9, 10, "11\n12\n13\n14\n15\n16", 17]
+    assert own[0]["tokens"] == [("k", "x;"), ("", "\n"), ("k", "x;")]
+    assert shown["rows"][3] == {"gap": "…"}
+    # The page on a screen is made of the same rows.
+    assert rows[0] == line(1)
