@@ -24,7 +24,7 @@ MAX_STEPS = 2000
 LIMITS = frozenset(
     {"programs.launch_limit", "programs.launch_seconds", "programs.device_memory", "programs.host_limit"}
     | {"programs.host_memory", "programs.no_host_memory", "programs.too_long", "programs.too_much_copied"}
-    | {"programs.too_much_computed"}
+    | {"programs.too_much_computed", "programs.went_on_without_memory"}
     | {"programs.hangs_on_card"}
 )
 """Ids of causes that are limits of a run, not of the program."""

@@ -343,6 +343,10 @@ PROGRAMS: Texts = {
         "The program asks for {bytes} bytes of host memory, and has {used} MiB of the {limit} MiB that this machine "
         "has for it: it ends here. --shrink runs it with a smaller size."
     ),
+    "went_on_without_memory": N_(
+        "{call} in line {at} is refused here for want of memory; the program goes on all the same and uses what it did "
+        "not get: it ends here. --shrink runs it with a smaller size."
+    ),
     "hangs": N_("The program did not end within {seconds} s."),
     "no_host_memory": N_(
         "The program asks for {bytes} bytes of host memory; {limit} GiB are allowed here. Run it with a smaller size."

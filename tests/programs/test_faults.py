@@ -164,3 +164,24 @@ int main() {
     got = run_program(Sources([path]))
     assert got.exit == 0
     assert [(finding.kind, finding.line) for finding in got.findings] == [("out_of_bounds", 4)]
+
+
+@pytest.mark.parametrize("use", ["p[0] = 1;", "if (e) return 1;"])
+def test_a_program_that_uses_memory_it_was_refused_ends_for_want_of_it(tmp_path: Path, use: str) -> None:
+    path = tmp_path / "a.cu"
+    path.write_text(f"""
+__global__ void k(float *p) {{ p[threadIdx.x] = 1; }}
+int main() {{
+    float *p = (float *)(1LL << 50);
+    cudaError_t e = cudaMallocManaged(&p, 1LL << 45);
+    {use}
+    k<<<1, 32>>>(p);
+    return cudaDeviceSynchronize();
+}}
+""")
+    observation = run_program(Sources([path]))
+    if "return" in use:
+        assert (observation.exit, observation.cause) == (1, None)
+    else:
+        assert observation.cause is not None and observation.cause.id == "programs.went_on_without_memory"
+        assert dict(observation.cause.data) == {"call": "cudaMallocManaged", "at": 5}

@@ -42,6 +42,8 @@ CALL_INSTRUCTIONS = 40_000
 """What a call of ours counts as, so that a program that does nothing else ends as soon as one that computes."""
 MOST_OWED = 100 * CALL_INSTRUCTIONS
 """Of launches that are made again and again, counted together: to count one takes a tenth of its time."""
+OUT_OF_MEMORY = 2
+"""CUDA's error for an allocation that is refused."""
 _MISMATCH = "signature_mismatch:"
 _FREE = re.compile(r"(?:^|\.)free$")
 """The functions of the C library that give memory back."""
@@ -336,6 +338,9 @@ class ProgramRun:
         if kind == codes.MEMORY_OUT_OF_BOUNDS and any(_FREE.search(f.func_name or "") for f in error.frames[:2]):
             is_pinned = any(allocation.kind == "pinned" for allocation in self.state.host_memory.values())
             return msg("programs.crash_in_free_pinned" if is_pinned else "programs.crash_in_free")
+        refused = next((failure for failure in self.state.failures if failure.code == OUT_OF_MEMORY), None)
+        if kind == codes.MEMORY_OUT_OF_BOUNDS and refused is not None:
+            return msg("programs.went_on_without_memory", call=refused.call, at=refused.place.line)
         if kind == codes.MEMORY_OUT_OF_BOUNDS:
             array = of_device_in_shared(self.state) if self._card is not None else ""
             return msg("programs.pointers_of_card", array=array) if array else msg("programs.segmentation_fault")
