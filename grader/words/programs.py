@@ -221,8 +221,7 @@ PROGRAMS: Texts = {
     ),
     "stream_race": N_("{array} is used by two streams that are not ordered; the other use is in line {line}."),
     "clock_before_end": N_(
-        "After this launch a clock is read while {kernel} may still be running: call cudaDeviceSynchronize() before "
-        "reading it."
+        "After this launch a clock is read while {kernel} may still run: call cudaDeviceSynchronize() before that."
     ),
     "text_lost": N_(
         "What {kernel} prints is lost: the program ends without having waited for it. Call cudaDeviceSynchronize() "
@@ -343,10 +342,7 @@ PROGRAMS: Texts = {
         "The program asks for {bytes} bytes of host memory, and has {used} MiB of the {limit} MiB that this machine "
         "has for it: it ends here. --shrink runs it with a smaller size."
     ),
-    "went_on_without_memory": N_(
-        "{call} in line {at} is refused here for want of memory; the program goes on all the same and uses what it did "
-        "not get: it ends here. --shrink runs it with a smaller size."
-    ),
+    "went_on_without_memory": N_("The program uses what {call} in line {at} is refused here for want of memory."),
     "hangs": N_("The program did not end within {seconds} s."),
     "no_host_memory": N_(
         "The program asks for {bytes} bytes of host memory; {limit} GiB are allowed here. Run it with a smaller size."
