@@ -17,7 +17,7 @@ from grader.programs.runtime.libraries.calls import MAX_HANDLES, Refused, guarde
 from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.outcomes import Configured
-from grader.programs.runtime.registration import demangled, entry_of
+from grader.programs.runtime.registration import entry_of, signature_of
 from grader.programs.runtime.state import CudaError, Handlers, Kernel, ProgramEnded, State
 from grader.programs.sandbox.process import Wanted
 
@@ -211,7 +211,7 @@ def get_function(state: State, place: Place, function: int, module: int, name: i
     handles = [handle for handle, kernel in state.kernels.items() if (kernel.unit, kernel.symbol) == (unit, symbol)]
     handle = handles[0] if handles else state.handle()
     if not handles:
-        display, types = demangled(state, symbol)
+        display, types = signature_of(state, symbol)
         state.kernels[handle] = Kernel(unit, symbol, display, types)
     state.guest.pack("Q", function, handle)
 

@@ -12,6 +12,7 @@ from grader.programs.device import LateEnd, Unsupported
 from grader.programs.device_linking import OF_FILE, DefinedTwice, linked_ptx
 from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.state import CudaError, Handlers, Kernel, ProgramEnded, State
+from grader.programs.sandbox.demangling import demangled
 from grader.programs.sandbox.process import Code, Wanted
 
 MAX_KERNELS = 500
@@ -50,7 +51,7 @@ def register_function(state: State, _place: Place, handle: int, function: int, n
     if unit is None or len(state.kernels) > MAX_KERNELS:
         return
     symbol = OF_FILE.sub("", state.guest.text(name))
-    display, types = demangled(state, symbol)
+    display, types = signature_of(state, symbol)
     state.kernels[function] = Kernel(unit, symbol, display, types)
     if "<" in display:
         state.wanted.setdefault(unit, {})[display] = None
@@ -73,15 +74,20 @@ def register_managed(state: State, place: Place, variable: int, size: int, name:
         state.host_memory[variable] = state.memory.share(text, size, "variable", place.line, place.file, variable)
 
 
-def demangled(state: State, symbol: str) -> tuple[str, tuple[str, ...]]:
+def signature_of(state: State, symbol: str) -> tuple[str, tuple[str, ...]]:
     """Return a kernel's name as C++ writes it, "tiled<16>", and the types of its parameters."""
-    address = int(state.call_guest("grader_malloc", len(symbol.encode()) + 1))
-    state.guest.write(address, symbol.encode() + b"\0")
-    text_at = int(state.call_guest("grader_demangle", address))
-    text = state.guest.text(text_at) if text_at else symbol
-    state.call_guest("grader_free", address)
-    if text_at:
-        state.call_guest("grader_free", text_at)
+    if not symbol.startswith("_Z"):
+        # As C has it; what a single letter stands for in mangled names is no kernel's.
+        return symbol, ()
+    text = demangled(symbol)
+    if text is None:
+        address = int(state.call_guest("grader_malloc", len(symbol.encode()) + 1))
+        state.guest.write(address, symbol.encode() + b"\0")
+        text_at = int(state.call_guest("grader_demangle", address))
+        text = state.guest.text(text_at) if text_at else symbol
+        state.call_guest("grader_free", address)
+        if text_at:
+            state.call_guest("grader_free", text_at)
     return split_signature(text)
 
 
@@ -187,7 +193,7 @@ def _load(state: State, units: Sequence[int], codes: Sequence[Code]) -> None:
 
 def _as_written(state: State, symbols: Sequence[str]) -> str:
     """Return the first functions or variables as C++ writes them: "f(float), count"."""
-    names = (demangled(state, symbol) for symbol in symbols[:5])
+    names = (signature_of(state, symbol) for symbol in symbols[:5])
     return ", ".join(f"{name}({', '.join(types)})" if types else name for name, types in names)
 
 

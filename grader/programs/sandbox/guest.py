@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from grader.programs.sandbox.demangling import demangled
 from grader.programs.toolchain.zig import CLASS_TYPES
 
 BYTES_PER_INSTRUCTION = 4
@@ -231,8 +232,8 @@ def read_exception(guest: Guest, exports: Any, header: int, call: Callable[..., 
 
 def _name(guest: Guest, info: int, call: Callable[..., Any]) -> str:
     (mangled,) = guest.unpack("Q", info + 8)
-    demangled = int(call("grader_demangle", mangled))
-    return guest.text(demangled or mangled).replace("std::__1::", "std::")
+    text = demangled(guest.text(mangled)) or guest.text(int(call("grader_demangle", mangled)) or mangled)
+    return text.replace("std::__1::", "std::")
 
 
 def _what(guest: Guest, exports: Any, info: int, thrown: int, call: Callable[..., Any]) -> str | None:

@@ -15,12 +15,21 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import re
 import struct
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from grader.programs.device_linking import OF_FILE
+from grader.programs.sandbox.demangling import demangled
+
+_MANGLED = re.compile(rb"(_Z[\w.]{1,1000})\0", re.ASCII)
+"""A name as the program hands it over."""
+MOST_NAMES = 1_000
+"""That are looked at; a program of a course has a dozen."""
 LISTED = Path(__file__).with_name("called_functions.txt")
 """Made by `scripts/list_called_functions.py` of the programs in `tests/programs`."""
 FIRST_OF_LIBRARY = frozenset(
@@ -42,9 +51,19 @@ class Lean:
 
 
 @functools.cache
-def called() -> frozenset[str]:
-    """Functions of the library that programs do call, by their mangled names."""
-    return frozenset(LISTED.read_text(encoding="utf-8").split())
+def called(with_names: bool = False) -> frozenset[str]:
+    """Functions of the library that programs do call, by their mangled names.
+
+    with_names: also those that read such names, which `demangling` does for nearly all programs.
+    """
+    listed = frozenset(LISTED.read_text(encoding="utf-8").split())
+    return listed if with_names else frozenset(name for name in listed if "demangle" not in name)
+
+
+def has_other_names(module: bytes) -> bool:
+    """Whether a kernel or a variable has a name that `demangling` does not read."""
+    names = {OF_FILE.sub("", match[1].decode("ascii")) for match in islice(_MANGLED.finditer(module), MOST_NAMES)}
+    return len(names) == MOST_NAMES or any(demangled(name) is None for name in names)
 
 
 @dataclass(frozen=True, slots=True)

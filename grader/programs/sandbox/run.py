@@ -30,7 +30,7 @@ from grader.programs.runtime.streams import clock_read
 from grader.programs.sandbox import wasi
 from grader.programs.sandbox.early import EarlyUse, TooEarly
 from grader.programs.sandbox.guest import BadPointer, Guest, Meter, exception_header, read_exception
-from grader.programs.sandbox.module import Fuel, bound, called, lean
+from grader.programs.sandbox.module import Fuel, bound, called, has_other_names, lean
 from grader.programs.sandbox.process import Again, Code, Order, Printed, Wanted
 from grader.programs.sandbox.wasi import MAX_OUTPUT_BYTES, Surroundings, Wasi
 
@@ -200,7 +200,7 @@ class ProgramRun:
         # Kernels without a limit may take far longer than all machine code of the library, and would be run once more.
         is_short = not self._limits.executes or self._limits.kernel_instructions < NO_LIMIT
         if is_short and module not in _NEEDED_WHOLE:
-            part = lean(module, called())
+            part = lean(module, called(with_names=has_other_names(module)))
             module, left_out = part.module, part.left_out
         too_early: TooEarly | None = None
         while True:
