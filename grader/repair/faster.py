@@ -314,9 +314,9 @@ class _Search:
         launches = [row for row in launches if kernels_at(self.original, *row) == [name]]
         own = [launch for file, launch in launches if file is parsed]
         only = own if len(own) == 1 else []
-        yield from ((parsed, change, "accesses") for f in functions[:1] for change in register_changes(f))
+        yield from ((parsed, change, "accesses") for f in functions[:1] for change in register_changes(f, own))
         yield from ((parsed, change, "arithmetic") for change in arithmetic_changes(functions))
-        yield from ((parsed, change, "accesses") for f in functions[:1] for change in vector_changes(f))
+        yield from ((parsed, change, "accesses") for f in functions[:1] for change in vector_changes(f, own))
         if subject.gain_without("bank_conflicts") >= LEAST_GAIN:
             yield from ((parsed, change, "bank_conflicts") for change in padding_changes(functions))
             sized = (sized_padding_changes(f, launch) for launch in only for f in functions[:1])

@@ -45,11 +45,14 @@ _DOUBLE = re.compile(r"(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][-+]?\d+)?")
 # -- sums in a register ------------------------------------------------------------------
 
 
-def register_changes(function: Function) -> Iterator[Change]:
+def register_changes(function: Function, launches: Sequence[Launch]) -> Iterator[Change]:
     """Elements that a loop adds to in global memory, `out[i] += …`, kept in variables while it runs.
 
     The assignment that sets an element before the loop moves behind it, with the guard that it stands in.
+    launches: of the kernel; where arrays may overlap there is no such change.
     """
+    if not _are_apart(function, launches):
+        return
     done: set[int] = set()
     for access in function.accesses:
         loop = _outermost(function, access) if _is_added_to(function, access.node) else None
@@ -300,8 +303,13 @@ def _is_in_block(node: Node) -> bool:
 # -- several elements at once ------------------------------------------------------------
 
 
-def vector_changes(function: Function) -> Iterator[Change]:
-    """Elements `4 * i` to `4 * i + 3` that a thread loads one by one, loaded at once as a `float4`; pairs likewise."""
+def vector_changes(function: Function, launches: Sequence[Launch]) -> Iterator[Change]:
+    """Elements `4 * i` to `4 * i + 3` that a thread loads one by one, loaded at once as a `float4`; pairs likewise.
+
+    launches: of the kernel; where an array does not begin where memory does there is no such change.
+    """
+    if not _are_apart(function, launches):
+        return
     pointers = {
         declared_name(inner): [w for w in function.text(type_node).split() if w not in ("const", "__restrict__")]
         for inner, type_node in parameter_nodes(function.item)
@@ -363,17 +371,13 @@ def restrict_changes(function: Function, launches: Sequence[Launch]) -> Iterator
     launches: of the kernel; where one hands an array over twice there is no such change.  Nor is there one where no
     loop stores and loads: ten kernels without such a loop took as long on an H200.
     """
-    parameters = [inner for inner, _type in parameter_nodes(function.item)]
-    pointers = [inner for inner in parameters if inner.type == "pointer_declarator"]
+    pointers = [inner for inner, _type in parameter_nodes(function.item) if inner.type == "pointer_declarator"]
     plain = [node for node in pointers if "restrict" not in function.text(node)]
     names = [declared_name(node) for node in plain]
     if not plain or not _loads_behind_stores(function, {declared_name(node) for node in pointers}):
         return
-    for launch in launches:
-        given = [argument for argument, inner in zip(launch.arguments, parameters, strict=False) if inner in pointers]
-        handed = [launch.function.text(name) for argument in given for name in named_in(argument)]
-        if len(set(handed)) < len(handed):
-            return
+    if not _are_apart(function, launches):
+        return
     edits = []
     for node, name in zip(plain, names, strict=True):
         stars = function.text(node)[: -len(name)].rstrip() if function.text(node).endswith(name) else ""
@@ -381,6 +385,19 @@ def restrict_changes(function: Function, launches: Sequence[Launch]) -> Iterator
             return
         edits.append(function.replaced(node, f"*__restrict__ {name}"))
     yield Change("expression", function.line(plain[0]), tuple(edits), 1.1, "pointer", "restrict")
+
+
+def _are_apart(function: Function, launches: Sequence[Launch]) -> bool:
+    """Whether each launch of a kernel hands every array over once, and from its beginning."""
+    parameters = [inner for inner, _type in parameter_nodes(function.item)]
+    for launch in launches:
+        given = zip(launch.arguments, parameters, strict=False)
+        arrays = [argument for argument, inner in given if inner.type == "pointer_declarator"]
+        handed = [launch.function.text(name) for argument in arrays for name in named_in(argument)]
+        is_moved = any(operator_of(node) for argument in arrays for node in descendants(argument))
+        if is_moved or len(set(handed)) < len(handed):
+            return False
+    return True
 
 
 def _loads_behind_stores(function: Function, pointers: Collection[str]) -> bool:

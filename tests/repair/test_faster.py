@@ -165,9 +165,9 @@ def texts(tmp_path: Path, text: str, of: str) -> list[str]:
         "restrict": lambda all_: restrict_changes(all_[0], launches),
         "tiles": lambda all_: tile_changes(all_[0], launches[0], (32, 32, 1)),
         "blocks": lambda all_: block_changes(launches[0], all_[0].parsed, (16, 1, 1)),
-        "register": lambda all_: register_changes(all_[0]),
+        "register": lambda all_: register_changes(all_[0], launches),
         "arithmetic": arithmetic_changes,
-        "vector": lambda all_: vector_changes(all_[0]),
+        "vector": lambda all_: vector_changes(all_[0], launches),
     }
     changes = made[of](functions)
     return [changed(text, change) for change in changes]
@@ -318,6 +318,8 @@ def test_what_a_loop_adds_up_is_kept_in_a_variable_and_stored_behind_it(tmp_path
     (kept,) = texts(tmp_path, onto, "register")
     assert "    float sum = c[i];\n    for (int t" in kept
     assert kept.endswith("    }\n    sum /= n;\n    c[i] = sum;\n}\n")
+    # The same array twice: another thread's sum may be wanted in the middle.
+    assert texts(tmp_path, text + "void run(float *a) { k<<<1, 32>>>(a, a, 32); }", "register") == []
     # Another element in every pass; one that others go to between barriers; an array of the block.
     assert texts(tmp_path, text.replace("c[i] +=", "c[j] +="), "register") == []
     assert texts(tmp_path, text.replace("c[i] += a[j]", "c[i] += c[j]"), "register") == []
@@ -354,6 +356,10 @@ def test_neighbours_that_a_thread_loads_are_loaded_at_once(tmp_path: Path) -> No
         "c[i] = a[4 * i] + a[i * 4 + 1] + a[4 * i + 3]",
         "const float4 quad = reinterpret_cast<const float4 *>(a)[i];\n    c[i] = quad.x + quad.y + quad.w",
     )
+    # An array that is handed over from its second element is not aligned for it.
+    host = "void run(float *a, float *c) { k<<<1, 32>>>(a + 1, c, 32); }"
+    assert texts(tmp_path, text + host, "vector") == []
+    assert texts(tmp_path, text + host.replace("a + 1", "a"), "vector") == [at_once + host.replace("a + 1", "a")]
     # Stored as well; two of four.
     assert texts(tmp_path, text.replace("c[i] =", "a[4 * i + 2] ="), "vector") == []
     assert texts(tmp_path, text.replace(" + a[4 * i + 3]", ""), "vector") == []
