@@ -18,6 +18,8 @@ from grader.result import CaseKind
 from grader.submission.records import Interpretation, LaunchPlan, Submission, VariantBinding
 
 Axes = tuple[int, int, int]
+SURPLUS = 16
+"""How many times as many blocks as there is work for are a great many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,21 @@ def grid_of(plan: LaunchPlan, sizes: Sizes) -> Axes:
     ]
     counts = [-(-extent // tile) for extent, tile in zip(extents, tiles, strict=False)]
     x, y, z = [*counts, 1, 1, 1][:3]
+    return x, y, z
+
+
+def without_surplus(plan: LaunchPlan, sizes: Sizes) -> Axes | None:
+    """A grid of one block more along each axis than cover the sizes, where the formulas give a great many more; None
+    where they do not: `(m * n + 15) / 16` blocks along each of two axes.
+
+    A thread behind the last element that nothing turns away is in it as well.
+    """
+    grid, enough = grid_of(plan, sizes), grid_of(replace(plan, grid_formula=()), sizes)
+    is_wide = len(plan.grid_formula) == len(plan.covers) and not plan.exact
+    less = tuple(n + 1 if axis < len(plan.covers) else 1 for axis, n in enumerate(enough))
+    if not is_wide or prod(grid) < SURPLUS * prod(less) or any(n < m for n, m in zip(grid, less, strict=True)):
+        return None
+    x, y, z = less
     return x, y, z
 
 

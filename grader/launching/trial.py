@@ -20,7 +20,7 @@ from grader.lab.compare import Difference, Projected, compare
 from grader.lab.expected import Array, Oracle
 from grader.lab.records import Lab, Sizes
 from grader.launching.backend import Backend, LaunchOutcome
-from grader.launching.kernel import BoundKernel, Loaded, shape_at
+from grader.launching.kernel import BoundKernel, Loaded, shape_at, without_surplus
 from grader.launching.programs import Built, ProgramStore
 from grader.measured import BackendName, Counters, LineCounters, WarpArray, WarpRequest, WarpSteps
 from grader.message import msg
@@ -66,6 +66,10 @@ MAX_ARRAY_BYTES = 64 << 20
 """Of all arrays of a launch on the emulator, unless the lab's own sizes need more; an oracle takes several times that.
 
 Sizes are raised to multiples of what a kernel's blocks cover, and that may be anything."""
+
+
+OF_LENGTH = ("instructions", "steps", "time")
+"""Reasons for which a launch was ended that is not known to be wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +153,11 @@ class Trials:
         counts_work = wanted["observe"] and self.lab.counts_work
         launch = replace(kernel.launch(loaded, sizes, inputs, expected), counts_work=counts_work, **wanted)
         outcome = self.backend.run(loaded.built.code, launch)
+        less = without_surplus(kernel.interpretation.launch, sizes) if outcome.reason in OF_LENGTH else None
+        if less is not None and "grid" not in wanted:
+            # A device is through with blocks that find nothing to do at once; here each takes its time.
+            again = self.backend.run(loaded.built.code, replace(launch, grid=less))
+            outcome = again if again.status == "ok" else outcome
         if outcome.status != "ok":
             return outcome, partial(self._without_output, kind, sizes, outcome)
 

@@ -13,7 +13,7 @@ from grader.compiler.result import CompileResult
 from grader.lab import labs
 from grader.lab.records import Cases
 from grader.launching.backend import BufferArgument, ScalarArgument
-from grader.launching.kernel import BoundKernel, Loaded, SizeRules, geometry, tile_of_output
+from grader.launching.kernel import BoundKernel, Loaded, SizeRules, geometry, tile_of_output, without_surplus
 from grader.launching.programs import Built
 from grader.submission.kernels.records import Kernel, KernelParameter
 from grader.submission.records import Interpretation, LaunchPlan, Submission, VariantBinding
@@ -51,6 +51,24 @@ def bound(given: Interpretation, dtype: str | None = "float32") -> BoundKernel:
 def sizes(given: Interpretation, takes_sizes: bool = True) -> list[tuple[str, int, int]]:
     rows = SizeRules(LAB, given).planned(CASES, takes_sizes)
     return [(kind, s["rows"], s["cols"]) for kind, s in rows]
+
+
+@pytest.mark.parametrize(
+    ("grid", "exact", "less"),
+    [
+        (("(rows * cols + 31) / 32", "(rows * cols + 31) / 32"), False, (4, 5, 1)),
+        # Little more than enough, fewer than enough along one axis, a grid that the kernel takes its sizes from.
+        (("2 * cols / 32", "2 * rows / 32"), False, None),
+        (("rows * cols", "1"), False, None),
+        (("rows * cols", "rows * cols"), True, None),
+        ((), False, None),
+    ],
+)
+def test_a_grid_without_what_finds_nothing_to_do(
+    grid: tuple[str, ...], exact: bool, less: tuple[int, int, int] | None
+) -> None:
+    plan = replace(interpretation("rows", "cols", exact=exact).launch, grid_formula=grid)
+    assert without_surplus(plan, {"rows": 128, "cols": 96}) == less
 
 
 def test_a_kernel_that_takes_both_sizes_is_asked_for_rectangles() -> None:
