@@ -121,6 +121,9 @@ def prepare(lab: Lab, sweep: Sweep, target: Target, place: Place) -> PreparedPoi
         for old, new in zip(changed.old, numbers, strict=True)
     }
     wanted = _block(formulas, {**place.sizes, **values}) if formulas else None
+    if wanted is not None and max(interpretation.launch.block[1:]) == 1 < interpretation.launch.block[0]:
+        # It numbers its threads along one axis: in a square it would number them by rows, each again from 0 on.
+        wanted = (prod(wanted), 1, 1)
     plan = relaunched(interpretation.launch, read.launch, wanted, edges)
     kernel = BoundKernel(lab, changed.submission, changed.binding, replace(read, launch=plan))
     asked = _impossible_block(changed) if wanted is None else None

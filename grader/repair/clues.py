@@ -113,7 +113,7 @@ _SHIFTS: Mapping[str, Mapping[str, float]] = {
         "ternary": 2.0,
     },
     "misplaced": {"index": -0.7, "exchange": -0.3},
-    "garbage": {"returns": -1.2, "not_shared": -1.0, "zero": -0.9, "reset": -0.4, "assignment": -0.6},
+    "garbage": {"returns": -1.2, "not_shared": -1.0, "initial_value": -1.2, "reset": -0.4},
     "exchanged": {"axis": -0.6, "exchange": -0.9, "size": -0.4, "index": -0.3, "barrier": 1.5},
     "too_many": {"by_one": -1.0, "reset": -0.8, "comparison": -0.4, "number": -0.3},
     "whole": {"type": -1.8, "division": -0.8},

@@ -184,7 +184,9 @@ def _guarded(
         if function.text(condition) != text:
             edit = function.replaced(condition, text)
             if is_global:
-                yield Change("guard", function.line(branch), (edit,), cost - 0.2, "derived_guard")
+                yield function.replacement(
+                    "guard", condition, text, cost - 0.2, "derived_guard", line=function.line(branch)
+                )
             edit = function.replaced(condition, _both(function.text(condition), text))
             yield Change("guard", function.line(branch), (edit,), cost + 0.6, "conjunct")
     ternary = next((a for a in nodes.ancestors(access, statement) if a.type == "conditional_expression"), None)

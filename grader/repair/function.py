@@ -49,6 +49,7 @@ class Change:
     group: what the ranking knows it by: its kind, or a finer class ("move_barrier", "axis", "size", …).
     detail: for words: "before" or "after" a line, "loop_end", "removed", or "".
     to_line: that a call which is moved belongs before or after; 0 of every other change.
+    was, code: what one edit replaces, and the expression that words quote for it; "" where there is more to it.
     """
 
     kind: Kind
@@ -58,6 +59,8 @@ class Change:
     group: str
     detail: str = ""
     to_line: int = 0
+    was: str = ""
+    code: str = ""
 
     @property
     def key(self) -> tuple[tuple[int, int, str], ...]:
@@ -177,7 +180,10 @@ class Function:
         self, kind: Kind, node: Node, text: str, cost: float, group: str, detail: str = "", *, line: int = 0
     ) -> Change:
         """Return the change that puts `text` in a node's place; line: 0 for the node's own."""
-        return Change(kind, line or self.line(node), (self.replaced(node, text),), cost, group, detail)
+        was = self.text(node)
+        code = was if node.is_named or node.parent is None else self.text(node.parent)
+        place, edits = line or self.line(node), (self.replaced(node, text),)
+        return Change(kind, place, edits, cost, group, detail, was=was, code=" ".join(code.split()))
 
     def insertion(
         self, kind: Kind, byte: int, text: str, cost: float, group: str, detail: str = "", *, line: int

@@ -385,7 +385,7 @@ class TurnedAway:
     check: the check that found them, of a `variant`.  line: where the condition stands.
     unwritten: how many elements nobody wrote.  right: how many of them are right without the condition; 0 where all
     of them are written then, every one wrong, and no other element is spoilt.
-    protects: whether threads leave the arrays without it.
+    protects: whether threads leave the arrays without it.  is_mended: whether a change that corrects it is known.
     """
 
     variant: str
@@ -394,10 +394,13 @@ class TurnedAway:
     unwritten: int
     right: int
     protects: bool
+    is_mended: bool = False
 
     @property
     def hint(self) -> Message:
         """What was seen, as a hint."""
+        if self.is_mended:
+            return msg("repairs.turned_away_mended", line=self.line, n=self.unwritten)
         if not self.right:
             return msg("repairs.turned_away_wrong", line=self.line, n=self.unwritten)
         message = msg("repairs.turned_away", line=self.line, n=self.unwritten, right=self.right)

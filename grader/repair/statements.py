@@ -310,9 +310,9 @@ def _reset(function: Function, node: Node) -> Iterator[Change]:
         first_cost = 1.0 if _is_declared_before(function, outer, variable) else 2.6
         for place, cost in (*places, *((first, first_cost) for first in firsts)):
             text = f"{zeroed}{function.indent(place)}"
-            yield function.insertion(
-                "initial_value", place.start_byte, text, cost, "reset", "missing", line=function.line(place)
-            )
+            edits = (function.inserted(place.start_byte, text),)
+            line = function.line(place)
+            yield Change("initial_value", line, edits, cost, "reset", "goes_on", code=variable.name)
 
 
 def _onto_unset(function: Function, node: Node) -> Iterator[Change]:

@@ -17,15 +17,16 @@ from grader.launching.kernel import BoundKernel
 from grader.launching.trial import Trials
 from grader.measured import Counters, LineCounters
 from grader.message import Message, joined, msg, sentences_of
+from grader.repair.comparisons import NEAR
 from grader.repair.function import Change, changed
-from grader.repair.screen import Condition
+from grader.repair.screen import Condition, TurnedAway
 from grader.repair.symptom import SEARCHED, faults
 from grader.result import Check, Repair, Result, Variant
 from grader.running.cases import as_written, own_factors
 from grader.running.evidence import Evidence
 from grader.running.runs import run_kernel
 from grader.submission.changes import Rebind
-from grader.submission.cpp.tree import ParsedFile
+from grader.submission.cpp.tree import WORD, ParsedFile
 from grader.submission.records import VariantBinding
 from grader.submission.source import SourceText
 from grader.words import told
@@ -248,7 +249,7 @@ DETAILS = {
             "missing missing_around removed continues returns returns_early returns_break returns_late returns_around "
             "loop flattened break clamped warp else turned late one"
         ),
-        "initial_value": "missing unset stored added positive zero else",
+        "initial_value": "missing goes_on unset stored added positive zero else",
         "bound": "remainder tail beyond shuffle rounded start end step neighbours stride stride_blocks",
         "padding": "moved",
         "constant": "halved",
@@ -303,7 +304,7 @@ READS = "checks.correct.hint_other_reads"
 
 SEEN = frozenset(
     [f"remedies.{name}" for name in ("divided", "pitch", "scaled", "onto_unset")]
-    + [f"repairs.{name}" for name in ("turned_away", "turned_away_wrong", "guard_protects")]
+    + [f"repairs.{name}" for name in ("turned_away", "turned_away_wrong", "turned_away_mended", "guard_protects")]
     + ["checks.technique.hint_small_tile"]
     + [f"checks.bank_conflicts.hint_{name}" for name in ("lanes", "words")]
 )
@@ -326,6 +327,12 @@ def with_repairs(result: Result, repairs: Sequence[VerifiedRepair], conditions: 
     # A return that ends too many is said in full by the change.
     of_returns = {(r.variant, name) for r in repairs if r.is_shown and r.change.group == "returns" for name in r.mends}
     by_check = {place: one for place, one in by_check.items() if place not in of_returns}
+    # Where it is known how to correct a condition, nothing need be said of leaving it out.
+    mended = {(r.variant, name, r.change.line) for r in repairs if r.is_shown for name in r.mends}
+    by_check = {
+        place: replace(one, is_mended=True) if isinstance(one, TurnedAway) and (*place, one.line) in mended else one
+        for place, one in by_check.items()
+    }
     checks = [_with_condition(check, by_check.get((check.variant, check.check))) for check in result.checks]
     checks = [_with_repair(check, by_place.get((check.variant, check.check))) for check in checks]
     too_many = {variant for variant, _check in of_returns}
@@ -390,11 +397,20 @@ def answers(result: Result) -> str:
     return "\n".join(parts)
 
 
+VAGUE = frozenset(["comparison", "guard", "index", "bound", "bound_start", "bound_end", "bound_step", "expression"])
+"""Kinds of faults whose words alone do not tell which of a line's expressions is meant."""
+NAMED = ("initial_value_goes_on",)
+"""Those whose words name what is changed."""
+MOST_QUOTED = 60
+OF_WARP = re.compile(r"32|(?i:\w*warp\w*)")
+
+
 def hint_msg(repair: VerifiedRepair) -> Message | None:
     """Return line and kind of the fault, and what one change there showed."""
     change = repair.change
     kind = f"{change.kind}_{change.detail}" if change.detail in DETAILS.get(change.kind, ()) else change.kind
-    fault = msg(f"repairs.{kind}", line=change.line, **({"to_line": change.to_line} if change.to_line else {}))
+    more = {"to_line": change.to_line} if change.to_line else {"quoted": change.code} if kind in NAMED else {}
+    fault = joined(msg(f"repairs.{kind}", line=change.line, **more), _about(change) if kind in VAGUE else None)
     if repair.proof and not repair.rest:
         return joined(fault, msg(f"repairs.verified_by_{repair.proof}"))
     if repair.rest:
@@ -404,6 +420,29 @@ def hint_msg(repair: VerifiedRepair) -> Message | None:
     if repair.together:
         return joined(fault, msg("repairs.verified_together", variants=", ".join(repair.together)))
     return joined(fault, msg("repairs.verified"))
+
+
+def _about(change: Change) -> Message | None:
+    """Return which expression of the line is wrong, and in what way where that is known; None where it is too long."""
+    if not change.code or len(change.code) > MOST_QUOTED or len(change.edits) != 1:
+        return None
+    way = change.was, change.edits[0].text
+    form = "_equal" if way in NEAR and way[1].endswith("=") else "_unequal" if way in NEAR else ""
+    if change.detail == "step" and change.was == "blockDim.x" and OF_WARP.fullmatch(way[1]):
+        form = "_lanes"
+    if change.kind == "guard" and _are_exchanged(*way):
+        form = "_exchanged"
+    if change.kind == "guard" and not form:
+        return None
+    return msg(f"repairs.code{form}", quoted=change.code)
+
+
+def _are_exchanged(text: str, other: str) -> bool:
+    """Whether two conditions differ by two names alone, which have changed places."""
+    one, two = WORD.findall(text), WORD.findall(other)
+    return (
+        len(one) == len(two) and sorted(one) == sorted(two) and sum(a != b for a, b in zip(one, two, strict=True)) == 2
+    )
 
 
 def _right_with(repair: VerifiedRepair) -> Message:

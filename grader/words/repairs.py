@@ -246,6 +246,14 @@ REPAIRS: Texts = {
         "Where the condition in line {line} fails nothing is stored, and what was there before stays: store 0 there."
     ),
     "initial_value_missing": N_("An initial value is missing in line {line}."),
+    "initial_value_goes_on": N_(
+        "{quoted} keeps its value from one pass of a loop to the next: set it to 0 before line {line}."
+    ),
+    "code": N_("What is wrong there is {quoted}."),
+    "code_equal": N_("There {quoted} also has to hold where both sides are equal."),
+    "code_unequal": N_("There {quoted} must not hold where both sides are equal."),
+    "code_exchanged": N_("There two names are in each other's place: {quoted}."),
+    "code_lanes": N_("There {quoted} steps over what the 32 lanes of one warp have to do."),
     "expression_unsigned": N_(
         "The variable declared in line {line} is unsigned: it is never negative, and a difference below zero wraps "
         "around."
@@ -436,6 +444,10 @@ REPAIRS: Texts = {
     "host_fetch": N_("A copy of the results to the host is missing after line {line}."),
     "host_kernel": N_("Line {line} launches the wrong kernel."),
     "turned_away": _turned_away,
+    "turned_away_mended": Plural(
+        "The condition in line {line} turns away the thread that should write the {n} unwritten element.",
+        "The condition in line {line} turns away the threads that should write the {n} unwritten elements.",
+    ),
     "turned_away_wrong": Plural(
         "The condition in line {line} turns away the thread that would write the {n} unwritten element; without the "
         "condition it is written, but with a wrong value.",

@@ -343,6 +343,14 @@ def test_the_last_word_is_the_axis_s() -> None:
     assert isinstance(point, PreparedPoint) and point.block == (8, 8, 1)
 
 
+def test_a_kernel_that_numbers_its_threads_along_one_axis_gets_as_many_in_a_row() -> None:
+    lab = lab_with(sweep_of(knob(8, block=("t", "t")), "naive"))
+    subject = students(lab, KERNELS / "transpose/good/block_a_row.cu")[0]
+    (place,) = places(lab.sweeps[0], "emulator")
+    point = prepare(lab, lab.sweeps[0], subject, place)
+    assert isinstance(point, PreparedPoint) and point.block == (64, 1, 1)
+
+
 def graded(path: Path, lab: Lab) -> tuple[Result, Result]:
     """The result as it is told when the marks are there, and in the end."""
     seen: list[Result] = []

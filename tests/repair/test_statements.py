@@ -54,16 +54,16 @@ SUM = "float s = 0;\nfor (int r = 0; r < n; r++) {\nfor (int i = 0; i < n; i++) 
             "if (n > 2) {\nout[0] = a[0];\n}\nelse out[0] = 0;",
             ("initial_value", 2.4, "else_zero", "else", 2),
         ),
-        (SUM, SUM.replace("for (int i", "s = 0;\nfor (int i"), ("initial_value", 0.6, "reset", "missing", 4)),
+        (SUM, SUM.replace("for (int i", "s = 0;\nfor (int i"), ("initial_value", 0.6, "reset", "goes_on", 4)),
         *(
             (
                 SUM.replace("s += a[i]", more),
                 SUM.replace("s += a[i]", more).replace("for (int i", "s = 0;\nfor (int i"),
-                ("initial_value", 2.0, "reset", "missing", 4),
+                ("initial_value", 2.0, "reset", "goes_on", 4),
             )
             for more in ("s = s + a[i]", "s = fmaf(a[i], a[i], s)")
         ),
-        (SUM, SUM.replace("s += a", "s = 0;\ns += a"), ("initial_value", 2.6, "reset", "missing", 5)),
+        (SUM, SUM.replace("s += a", "s = 0;\ns += a"), ("initial_value", 2.6, "reset", "goes_on", 5)),
         ("out[0] = 1;\nout[1] = 2;", ";\nout[1] = 2;", ("expression", 4.8, "delete", "removed", 2)),
     ],
 )
