@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from grader.repair import nodes
 from grader.repair.function import Change, Function, Variable, parameter_nodes
 from grader.repair.host_arguments import Host, statement_of
-from grader.repair.launches import Launch, named_like, shared_changes
+from grader.repair.launches import Launch, axes_of, named_like, shared_changes, source_of
 from grader.submission.cpp.tree import LOOPS, declared_name
 
 if TYPE_CHECKING:
@@ -113,6 +113,23 @@ def _is_pointer(function: Function, node: Node, variables: Mapping[str, Variable
         kinds = [_is_pointer(function, side, variables) for side in nodes.sides_of(node) if side is not None]
         return True if True in kinds else None if None in kinds else False
     return False if node.type in ("number_literal", "binary_expression") else None
+
+
+def flat_changes(launch: Launch, constants: Mapping[str, int]) -> Iterator[Change]:
+    """Yield the two sides of a block that is given all of its threads along x: `dim3(T, T)` for `dim3(T * T)`, and for
+    a number that is the square of one of the kernel's constants."""
+    function, axes = launch.function, axes_of(launch.function, launch.block)
+    side = source_of(function, axes[0]) if len(axes) == 1 else None
+    if side is None:
+        return
+    one, other = nodes.sides_of(side) if nodes.operator_of(side) == "*" else (None, None)
+    pairs = [(function.text(one), function.text(other))] if one is not None and other is not None else []
+    threads = function.parsed.constants.evaluate(function.text(side))
+    pairs += [(name, name) for name, value in constants.items() if value * value == threads]
+    is_number = axes[0] == launch.block or axes[0].parent is None or axes[0].parent.type == "init_declarator"
+    for x, y in dict.fromkeys(pairs):
+        text = f"dim3({x}, {y})" if is_number else f"{x}, {y}"
+        yield function.replacement("launch", axes[0], text, 1.2, "block", "flat")
 
 
 # -- one launch ------------------------------------------------------------------------

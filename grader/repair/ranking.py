@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from grader.checks import checks_with
 from grader.launching.kernel import BoundKernel, block_of, grid_of
 from grader.repair.barriers import barrier_changes
-from grader.repair.blocks import limit_changes, other_arguments
+from grader.repair.blocks import flat_changes, limit_changes, other_arguments
 from grader.repair.clues import Clues, clues_of
 from grader.repair.conditions import clip_changes, guard_changes, surplus_changes
 from grader.repair.expressions import expression_changes
@@ -177,7 +177,7 @@ def ranked(
         for launch, subject in launches:
             any_block = _takes_any_block(subject)
             changes += launch_changes(launch, _constants(subject), _pairs(subject), takes_any_block=any_block)
-            changes += limit_changes(launch)
+            changes += [*limit_changes(launch), *flat_changes(launch, _constants(subject))]
         # Constants and macros are tried where every failing kernel is written with them.
         words = [mentioned(s.parsed, s.parsed.functions[s.kernel.binding.kernel.name]) for s in failing]
         shared = set.intersection(*words) if words else set()

@@ -299,6 +299,8 @@ def _reset(function: Function, node: Node) -> Iterator[Change]:
     if variable is None:
         return
     zeroed = f"{variable.name} = 0;\n"
+    is_set = any(n.type == "init_declarator" and declared_name(n) == variable.name for n in function.nodes)
+    detail = "goes_on" if is_set else "missing"
     for outer in ancestors(node, function.body):
         if outer.type not in LOOPS or outer.start_byte < variable.start:
             continue
@@ -312,7 +314,7 @@ def _reset(function: Function, node: Node) -> Iterator[Change]:
             text = f"{zeroed}{function.indent(place)}"
             edits = (function.inserted(place.start_byte, text),)
             line = function.line(place)
-            yield Change("initial_value", line, edits, cost, "reset", "goes_on", code=variable.name)
+            yield Change("initial_value", line, edits, cost, "reset", detail, code=variable.name)
 
 
 def _onto_unset(function: Function, node: Node) -> Iterator[Change]:

@@ -266,7 +266,7 @@ DETAILS = {
         ),
         "launch": (
             "axes block_axes rounded quotient remainder block arguments argument grid order bytes no_bytes "
-            "too_few_bytes fields instance opt_in shape opt_in_other opt_in_less opt_in_what size levels capped"
+            "too_few_bytes fields instance opt_in shape opt_in_other opt_in_less opt_in_what size levels capped flat"
         ),
         "host": (
             "target source ends direction directions bytes size pitch earlier later extra missing "

@@ -375,7 +375,7 @@ CORRECT: Texts = {
 
 RAGGED_SIZES: Texts = {
     "title": N_("sizes not divisible by the tile"),
-    "fault": N_("wrong at sizes not divisible by the tile"),
+    "fault": N_("fault at sizes not divisible by the tile"),
     "fault_right_at_smaller": N_("wrong at large sizes"),
     "fault_right_at_larger": N_("wrong at small sizes"),
     "right_at_smaller": N_("It is right at every smaller size tried, also off the tile, for instance at {sizes}."),

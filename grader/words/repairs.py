@@ -375,6 +375,10 @@ REPAIRS: Texts = {
     ),
     "launch_block_axes": N_("The two sides of the block are swapped in line {line}."),
     "launch_block": N_("The block size in line {line} is not the one that the kernel is written for."),
+    "launch_flat": N_(
+        "The block in line {line} has all of its threads along x, and the kernel numbers them along x and y: give the "
+        "two sides of the block apart."
+    ),
     "launch_size": N_("The block in line {line} has an unfavourable number of threads."),
     "launch_arguments": N_("Two arguments of the launch in line {line} are swapped."),
     "launch_fields": N_("Two values of the struct are swapped in line {line}."),

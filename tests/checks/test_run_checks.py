@@ -185,7 +185,7 @@ def test_a_barrier_or_a_race_that_cut_tiles_alone_show(fault: Hazard, words: str
     [
         ("correct", 101, "wrong at large sizes"),
         ("correct", 3, "wrong at small sizes"),
-        ("observe", 101, "wrong at sizes not divisible by the tile"),
+        ("observe", 101, "fault at sizes not divisible by the tile"),
     ],
 )
 def test_ragged_sizes_wrong_by_size_alone(exact: CaseKind, wrong: int, title: str) -> None:

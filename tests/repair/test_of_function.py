@@ -296,7 +296,10 @@ def test_a_kernel_that_a_function_launches_is_mended(tmp_path: Path) -> None:
     for check in failed(tmp_path, SAXPY.replace("i < n", "i <= n")):
         assert check.repair is not None and (check.repair.kind, check.repair.line) == ("comparison", 3)
         assert "+    if (i < n) y[i] = a * x[i] + y[i];" in check.repair.diff
-        assert check.hint.startswith("A comparison in line 3 is wrong. One change there makes every check pass")
+        assert check.hint.startswith(
+            "A comparison in line 3 is wrong. There i <= n must not hold where both sides are equal. "
+            "One change there makes every check pass"
+        )
 
 
 @pytest.mark.slow

@@ -85,6 +85,7 @@ SHARED = [
         "launch",
         "The block size in line 36 is not the one that the kernel is written for.",
     ),
+    ("block(TILE, TILE)", "block(TILE * TILE)", "launch", "The block in line 36 has all of its threads along x"),
     ("((r) * (w) + (c))", "((c) * (w) + (r))", "index", "The macro defined in line 4 uses its parameters"),
 ]
 

@@ -8,11 +8,12 @@ from typing import Any, cast
 
 import pytest
 
+from grader import words
 from grader.launching.kernel import BoundKernel
 from grader.launching.trial import Run, Trials
 from grader.ptx.records import Hazard
 from grader.repair.program import RunsLong, is_right
-from grader.repair.screen import SMALL_BLOCK, Budget, Screen
+from grader.repair.screen import SMALL_BLOCK, Budget, Screen, TurnedAway
 from grader.repair.symptom import LEAST_INSTRUCTIONS, MOST_INSTRUCTIONS, SmallCase, Symptom, symptom_of_order
 from grader.submission.records import LaunchPlan
 
@@ -200,3 +201,19 @@ def test_what_is_to_be_known_soon_is_put_off_where_it_takes_long() -> None:
     assert limits({512: 3 * MOST_INSTRUCTIONS}, soon=True)[512] == 6 * MOST_INSTRUCTIONS
     with pytest.raises(RunsLong):
         limits({512: 10}, soon=True, ends="instructions")
+
+
+@pytest.mark.parametrize(
+    ("right", "protects", "is_mended", "rest"),
+    [
+        (6, False, False, ": without the condition all of them are right."),
+        (6, True, False, "all of them are right. It has to be corrected, not removed: without it some threads access"),
+        (4, False, False, "without the condition 4 of 6 are right."),
+        (0, False, False, "without the condition they are written, but with wrong values."),
+        # Where it is known how to correct it, nothing need be said of leaving it out.
+        (6, True, True, "the threads that should write the 6 unwritten elements."),
+    ],
+)
+def test_a_condition_that_turned_threads_away(right: int, protects: bool, is_mended: bool, rest: str) -> None:
+    said = words.text(TurnedAway("shared", "correct", 10, 6, right, protects, is_mended).hint)
+    assert said.startswith("The condition in line 10 turns away") and rest in said

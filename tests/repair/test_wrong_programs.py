@@ -29,7 +29,7 @@ WRONG: list[tuple[str, str, str, str, list[Edit]]] = [
     (
         "transpose",
         "padded.correct",
-        f"An index in line 67 is wrong. {EVERY}",
+        f"An index in line 67 is wrong. What is wrong there is TILE. {EVERY}",
         "It read tile[32] in line 67, which no thread ever writes.",
         [
             ("transposePadded", "tile[TILE][TILE + 1]", "tile[TILE * (TILE + 1)]"),
@@ -71,7 +71,7 @@ WRONG: list[tuple[str, str, str, str, list[Edit]]] = [
     (
         "matmul",
         "block.correct",
-        f"What is computed in line 83 is wrong. {EVERY}",
+        f"What is computed in line 83 is wrong. What is wrong there is int. {EVERY}",
         "In all wrong elements the result is a whole number: its fraction is lost,",
         [("mulBlock", "float acc = 0;", "int acc = 0;")],
     ),

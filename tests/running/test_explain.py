@@ -105,8 +105,8 @@ def test_guards_of_the_wrong_axes_are_told_with_what_was_not_written(checks: Any
     assert "but no thread wrote it." in row.message
     assert row.message.endswith(" It is right at squares, wrong at rectangles (rows = 128, cols = 64).")
     assert row.hint == (
-        f"The condition in line 12 is wrong. {MENDED} The condition in line 12 turns away the threads that should write"
-        " the 256 unwritten elements: without the condition all of them are right."
+        "The condition in line 12 is wrong. There two names are in each other's place: x < cols && y < rows. "
+        f"{MENDED} The condition in line 12 turns away the threads that should write the 256 unwritten elements."
     )
 
 
