@@ -138,13 +138,12 @@ class _Rows:
         barriers = [node for node in function.barriers if node.parent != body]
         if not barriers or len(barriers) != len(function.barriers):
             return []
-        declared = [node for node in listed(body) if node.type == "declaration"]
-        for node in declared:
+        for node in self._declarations():
             if self._depends(node) and not self._take_index(node):
                 return []
         assigned = [n for n in function.nodes if n.type in ("assignment_expression", "update_expression")]
         targets = [(n, n.child_by_field_name("left") or n.child_by_field_name("argument")) for n in assigned]
-        local = {name for node in declared for name in _declared(node)} - self.indices.keys()
+        local = {name for node in self._declarations() for name in _declared(node)} - self.indices.keys()
         for _again in range(len(local) + 1):
             for node, target in targets:
                 is_own = target is not None and function.text(target) in local
@@ -154,7 +153,7 @@ class _Rows:
             return []
         edits: list[Edit] = []
         for node in listed(body):
-            made = self._declared(node) if node in declared else self._looped(node)
+            made = self._looped(node)
             if made is None:
                 return []
             edits += made
@@ -164,6 +163,12 @@ class _Rows:
             if base == "blockDim" and function.text(node) == "y"
         ]
         return edits if self.sums else []
+
+    def _declarations(self) -> list[Node]:
+        """Declarations of the blocks that are not repeated as a whole: the kernel's, and those with barriers."""
+        function = self.function
+        blocks = [function.body, *(barrier.parent for barrier in function.barriers)]
+        return [n for n in function.nodes if n.type == "declaration" and n.parent in blocks]
 
     def _depends(self, node: Node) -> bool:
         own = self.indices.keys() | self.sums
@@ -202,6 +207,8 @@ class _Rows:
     def _looped(self, node: Node) -> list[Edit] | None:
         """A statement done for each of a thread's elements: in a loop of its own, or in the loops that it is."""
         function = self.function
+        if node.type == "declaration" and node in self._declarations():
+            return self._declared(node)
         if node in function.barriers or not self._depends(node) or "__shared__" in qualifiers_of(node):
             return []
         body = node.child_by_field_name("body") if node.type in LOOPS else None

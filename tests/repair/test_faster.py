@@ -402,6 +402,16 @@ def test_threads_of_a_smaller_block_sum_up_several_elements_of_a_tile(tmp_path: 
         "            c[(row + 8 * j) * n + blockIdx.x * T + threadIdx.x] = sum[j];",
         "    k<<<dim3(n / T, n / T), dim3(T, T / 4)>>>(a, b, c, n);",
     ]
+    # What is declared beside the barriers is another for each element, too.
+    named = PRODUCT.replace("        t[y]", "        const int from = first + y;\n        t[y]").replace(
+        "(first + y) *", "from *"
+    )
+    assert texts(tmp_path, named, "tiles") == [
+        text.replace(
+            "        for (int j = 0; j < 4; ++j)\n            t[y",
+            "        const int from = first + y;\n        for (int j = 0; j < 4; ++j)\n            t[y",
+        ).replace("(first + y + 8 * j) *", "(from + 8 * j) *")
+    ]
     # Rows that end early, a loop of another length for each row, what is kept over a barrier that is no sum.
     assert texts(tmp_path, PRODUCT.replace("    float sum", "    if (row >= n) return;\n    float sum"), "tiles") == []
     assert texts(tmp_path, PRODUCT.replace("first < n;", "first < row;"), "tiles") == []
