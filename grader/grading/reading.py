@@ -350,10 +350,13 @@ def _is_of_one_thread(binding: VariantBinding) -> bool:
 
 
 def _points(evidence: Evidence) -> float:
-    """Return the points earned or still possible; an error is worth less than what is known to be right."""
+    """Return the points earned or still possible; what could not be judged is worth less than what is known to be
+    right."""
     from grader.checks import judge
 
-    return sum(c.earned + (c.pending / 2 if c.status == "error" else c.pending) for c in judge(evidence))
+    checks = judge(evidence)
+    is_unknown = any(c.check == "correct" and c.status in ("skip", "error") for c in checks)
+    return sum(c.earned + (c.pending / 2 if is_unknown or c.status == "error" else c.pending) for c in checks)
 
 
 def environment_record(lab: Lab, nvrtc: str, command: str) -> Environment:

@@ -72,9 +72,10 @@ MAX_ELEMENTS = 16
 """Of an array in constant memory that sizes may lie in: `__constant__ int dims[2];`."""
 _STEPS = tuple(
     re.compile(
-        rf"\bblockIdx\s*\.\s*{axis}\s*\*\s*(\w+)\s*\+\s*threadIdx\s*\.\s*{axis}\b"
-        rf"|\bthreadIdx\s*\.\s*{axis}\s*\+\s*blockIdx\s*\.\s*{axis}\s*\*\s*(\w+)\b(?!\s*[*.])"
-        rf"|\b(\w+)\s*\*\s*blockIdx\s*\.\s*{axis}\s*\+\s*threadIdx\s*\.\s*{axis}\b"
+        rf"\bblockIdx\s*\.\s*{axis}\s*\*\s*(\w+)\s*\)?\s*\+\s*threadIdx\s*\.\s*{axis}\b"
+        rf"|\bthreadIdx\s*\.\s*{axis}\s*\+\s*\(?\s*blockIdx\s*\.\s*{axis}\s*\*\s*(\w+)\b(?!\s*[*.])"
+        rf"|\b(\w+)\s*\*\s*blockIdx\s*\.\s*{axis}\s*\)?\s*\+\s*threadIdx\s*\.\s*{axis}\b"
+        rf"|\bthreadIdx\s*\.\s*{axis}\s*\+\s*\(?\s*(\w+)\s*\*\s*blockIdx\s*\.\s*{axis}\b(?!\s*[*.])"
     )
     for axis in "xy"
 )

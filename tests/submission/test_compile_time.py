@@ -107,6 +107,16 @@ __global__ void tiled(float *a, float *b, float *c)
     assert tiled.interpretations[0].constants == ()
 
 
+@pytest.mark.parametrize(
+    "step", ["blockIdx.%s * N + threadIdx.%s", "threadIdx.%s + (blockIdx.%s * N)", "threadIdx.%s + N * blockIdx.%s"]
+)
+def test_what_blocks_cover_along_both_axes_is_no_size_of_the_problem(step: str) -> None:
+    x, y = (step.replace("%s", axis) for axis in "xy")
+    body = f"{{ int i = {x}, j = {y}; c[i + j] = a[i] * b[j]; }}"
+    _submission, naive = product(f"#define N 16\n__global__ void naive(float *a, float *b, float *c) {body}\n")
+    assert naive.interpretations[0].constants == ()
+
+
 def test_an_array_of_two_different_extents_may_hold_the_size() -> None:
     text = """#define N 5
 #define THREADS 64
