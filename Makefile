@@ -18,16 +18,22 @@ export SYSTEM_PACKAGES
 # Hundreds of processes import the same modules, and every process that collects tests compiles all of them.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: lock demo test lint test-quick test-slow test-gpu check-install check-container messages bench clean
+.PHONY: lock demo test lint style types test-quick test-slow test-gpu check-install check-container messages bench clean
 
 demo: $(VENV)/.ready
 	$(BIN)/grade $(STUDENT) --lab $(LAB)
 
-test: lint test-quick
+test: style
+	@# Types are checked by one process alone: beside the tests, no core waits for it.
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=line types test-quick
 
-lint: $(VENV)/.ready-dev
+lint: style types
+
+style: $(VENV)/.ready-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: $(VENV)/.ready-dev
 	$(BIN)/mypy
 
 test-quick: $(VENV)/.ready-dev

@@ -197,13 +197,14 @@ def judged(mutant: Mutant, result: Result, known: frozenset[str]) -> tuple[str, 
     return "fails", None, False
 
 
-def graded(mutant: Mutant) -> Result:
-    """A mutant's result, with what is kept from students."""
+def graded(mutant: Mutant, *, repairs: bool = True) -> Result:
+    """A mutant's result, with what is kept from students; repairs: with the search for changes."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "student" / f"{mutant.lab}.cu"
         path.parent.mkdir()
         path.write_text(mutant.text, "utf-8")
-        return grade(path, lab_of(mutant.lab), GradeOptions(backend="emulator", answers=True), warm=_warm())
+        options = GradeOptions(backend="emulator", answers=True, repairs=repairs)
+        return grade(path, lab_of(mutant.lab), options, warm=_warm())
 
 
 @cache
