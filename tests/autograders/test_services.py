@@ -57,10 +57,10 @@ def order(lab: str = "transpose", **more: Any) -> Order:
 
 def share_cache(folder: Path) -> None:
     """What takes a minute to build is taken from this user's cache; what was found out about programs is not."""
-    for name in ("nvrtc", "programs"):
-        (CACHE / name).mkdir(parents=True, exist_ok=True)
-        (folder / "cuda-lab-grader").mkdir(parents=True, exist_ok=True)
-        (folder / "cuda-lab-grader" / name).symlink_to(CACHE / name)
+    for place in ("cuda-lab-grader/nvrtc", "cuda-lab-grader/programs", "matplotlib"):
+        (CACHE.parent / place).mkdir(parents=True, exist_ok=True)
+        (folder / place).parent.mkdir(parents=True, exist_ok=True)
+        (folder / place).symlink_to(CACHE.parent / place)
 
 
 def test_the_wheel_is_one_that_pip_and_the_standard_know() -> None:
