@@ -8,11 +8,12 @@ import multiprocessing
 import os
 import tarfile
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
 
-from grader.programs.toolchain import zig
+from grader.programs.toolchain import advance, zig
 from grader.programs.toolchain.advance import MAX_KEPT_BYTES, precompiled
 from grader.programs.toolchain.zig import Library, build
 
@@ -50,6 +51,22 @@ def test_a_header_is_read_in_advance_once_however_many_ask(tmp_path: Path, monke
     assert {held.name, made[0][0]} <= names
     assert not names & {old.name, old.with_suffix(".h").name, ".building-ended"}
     assert len([name for name in names if name.endswith(".pch")]) == 3
+
+
+def test_what_most_programs_need_is_made_beside_whoever_begins_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert zig.find() is None
+    advance.begin()
+    try:
+        deadline = time.monotonic() + 60
+        while not (zig.find() and any(zig.cache_folder().glob("headers-*.h"))) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert zig.find() and len(list(zig.cache_folder().glob("headers-*.h"))) == 2
+    finally:
+        assert advance._beginning is not None
+        advance._beginning.end()
 
 
 def test_a_home_that_is_full_is_left_for_the_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,17 +10,20 @@ import contextlib
 import hashlib
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from grader.compiler.headers import STAND_INS
 from grader.errors import InternalError
+from grader.processes.child import Child, ChildProgram
 from grader.programs.toolchain import zig
 from grader.programs.toolchain.zig import Library
 
@@ -180,14 +183,20 @@ def precompiled(headers: Sequence[str], library: Library, half: Half = HOST) -> 
 
 
 def begin() -> None:
-    """Have a thread make what most programs are compiled with, the library and the usual headers, where it is not
+    """Have a process make what most programs are compiled with, the library and the usual headers, where it is not
     there yet; whoever needs it meanwhile waits for it, and tells what is wrong with it."""
+    global _beginning
+    with contextlib.suppress(OSError):
+        _beginning = Child(ChildProgram("grader.programs.toolchain.advance"), msgspec.msgpack.Decoder(None))
 
-    def make() -> None:
-        with contextlib.suppress(InternalError, OSError), precompiled((*RUNTIME, *USUAL), zig.build()):
-            pass
 
-    threading.Thread(target=make, daemon=True).start()
+def main(_connection: socket.socket) -> None:
+    """What `begin` has done."""
+    with contextlib.suppress(InternalError, OSError), precompiled((*RUNTIME, *USUAL), zig.build()):
+        pass
+
+
+_beginning: Child[None] | None = None
 
 
 def _held(target: Path) -> int | None:

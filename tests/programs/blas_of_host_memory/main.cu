@@ -6,7 +6,8 @@ int main() {
     cublasXtHandle_t handle;
     int first[] = {0}, none[] = {99};
     printf("%d", cublasXtCreate(&handle));
-    printf(" %d %d", cublasXtDeviceSelect(handle, 1, first), cublasXtDeviceSelect(handle, 1, none));
+    printf(" %d", cublasXtDeviceSelect(handle, 1, first));
+    printf(" %d", cublasXtDeviceSelect(handle, 1, none));
     printf(" %d\n", cublasXtSetBlockDim(handle, 64));
     // (2 x 3) (3 x 2), and with both turned
     int status = cublasXtDgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, 2, 2, 3, &alpha, a, 2, b, 3, &beta, c, 2);
