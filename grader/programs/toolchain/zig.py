@@ -394,7 +394,7 @@ ADDRESS_BYTES = 4 << 30
 DATA_BYTES = 512 << 20
 """The whole standard library in one file and its templates take 150 MB."""
 LIBRARY_DATA_BYTES = 1 << 30
-"""The same with Thrust and CUB: two types sorted by keys take more than the above."""
+"""The same with Thrust and CUB: a program that sorts six types, by keys too, takes more than the above."""
 FILE_BYTES = 512 << 20
 """Object code has every byte of the program's global arrays in it, of those that are zero, too."""
 ERROR_BYTES = 1 << 20

@@ -40,13 +40,13 @@ def shuffle(
         the warp into segments in bits 8-12.
     Returns result, in_range, source_inactive: the value read (the lane's own where the source is out of range); the
     predicate; where the source was not there, or is no member.  PTX leaves undefined what is read then: an H200 gives 0
-    for a lane that has exited or is elsewhere, whether it is named or not.
+    for a lane that has exited or is elsewhere, named or not, and its value for one that is there and not named.
     """
     source, in_range = _sources(mode, lane_operand.astype(np.int64), clamp_operand.astype(np.int64))
     member = (member_mask.astype(np.int64) >> source & 1) != 0
     there = np.take_along_axis(active, source, axis=1)
     source_inactive = active & ~(there & member)
-    read = np.take_along_axis(value, np.where(there & ~member, LANES, source), axis=1)
+    read = np.take_along_axis(value, source, axis=1)
     return np.where(there, read, value.dtype.type(0)), in_range, source_inactive
 
 
