@@ -120,12 +120,13 @@ def write_profiles(target: Path, times: dict[str, dict], part: int, parts: int, 
 
 # -- fitting ---------------------------------------------------------------------------------------------------------
 
-LIMITS = {"overlap": (1.2, 6), "alone": (0, 1), "l2": (0.8, 2), "slowest": (0, 1)}
+LIMITS = {"overlap": (1.2, 6), "alone": (0, 1)}
 """What fitted coefficients may be; others between 0.005 and 50."""
-GIVEN = ("memory", "slowest", "in_order", "stores", "hot_cycles", "line_cycles")
+GIVEN = ("memory", "slowest", "in_order", "l2", "stores", "hot_cycles", "line_cycles")
 """Coefficients that are not fitted: read from copies (by loops of few threads, by blocks of 1024), and from
-transpositions with and without bank conflicts at 1 to 8 blocks a multiprocessor, from transpositions without their
-loads, each store of a warp to 32 lines, from atomics of all warps at one address."""
+transpositions with and without bank conflicts at 1 to 8 blocks a multiprocessor, from products whose rows L1 cannot
+hold (10.5 TB/s of L2), from transpositions without their loads, each store of a warp to 32 lines, from atomics of all
+warps at one address."""
 FOLDS = 5
 UNSEEN = ("unseen", "blind")
 """What stands for the lab of launches that nothing is fitted to."""

@@ -234,7 +234,6 @@ FasterKind = Literal[
     "precision",
     "powers",
     "quotients",
-    "vector",
 ]
 
 
@@ -245,8 +244,7 @@ class FasterChange(Record, frozen=True):
     other's place), "neighbours" (elements in steps of all threads), "unrolled" (a loop), "restrict" (pointers that no
     other one overlaps), "elements" (several for each thread of a smaller block), "launch" (another block), "register"
     (what a loop adds to global memory kept in a variable), "precision" (float for double), "powers" (products and roots
-    for `pow`, `rsqrtf` for 1 over a root), "quotients" (one for several with the same divisor), "vector" (neighbouring
-    elements loaded at once).
+    for `pow`, `rsqrtf` for 1 over a root), "quotients" (one for several with the same divisor).
     diff: lines of a unified diff without its head; [] where the lab file keeps it from who reads this.
     effect: what it does to the accesses of a line, or to instructions, as it was counted; "" where the worst line is as
     it was.

@@ -423,12 +423,11 @@ def _predict(path: Path, lab: str, device: str, size: tuple[str, ...], labs_fold
     from grader.report import terminal
     from grader.report.predicted import predicted_table
     from grader.timing.instructions import read_device
-    from grader.timing.prediction import predict_kernel, record_of, sizes_to_try
+    from grader.timing.prediction import predict_kernel, record_of
 
     assignment = labs.find(lab, labs_folders)
-    timed = assignment.timing.sizes if assignment.timing is not None else (assignment.cases["emulator"].observe,)
-    asked = _sizes(size, tuple(timed[-1]))
-    tried = sizes_to_try(timed if not asked else [{**timed[-1], **asked}])
+    default = assignment.timing.sizes[-1] if assignment.timing is not None else assignment.cases["emulator"].observe
+    sizes = {**default, **_sizes(size, tuple(default))}
     processor = read_device(device)
     reading = Reading(path, assignment, None)
     kernels = bound_kernels(assignment, reading.with_programs_run(reading.bound))
@@ -437,14 +436,11 @@ def _predict(path: Path, lab: str, device: str, size: tuple[str, ...], labs_fold
     times: dict[str, PredictedTime | str] = {}
     with CompilerProcess() as compiler:
         stores = ProgramStore(compiler, "compute_75"), ProgramStore(compiler, processor.architecture)
-        for sizes, most_steps in tried:
-            for variant, kernel in kernels.items():
-                predicted = predict_kernel(kernel, sizes, processor, stores, most_steps)
-                times[variant] = (
-                    text(predicted) if isinstance(predicted, Message) else record_of(predicted, sizes, processor)
-                )
-            if any(isinstance(time, PredictedTime) for time in times.values()):
-                break
+        for variant, kernel in kernels.items():
+            predicted = predict_kernel(kernel, sizes, processor, stores)
+            times[variant] = (
+                text(predicted) if isinstance(predicted, Message) else record_of(predicted, sizes, processor)
+            )
     shown = ", ".join(f"{name} = {value}" for name, value in sizes.items())
     terminal.show_predicted(terminal.console(), predicted_table(times, shown, Numbers(i18n.language())))
     return 0

@@ -1,8 +1,8 @@
 """Times of a submission's kernels, and of a lab's sweeps, on a GPU that is not there, as its result has them.
 
-The largest size that is timed on a GPU is predicted, or else the smallest, of kernels whose results are right; beside
-them the reference kernels that the lab measures speed by.  Sweeps are predicted at the values that a GPU is asked for;
-their many launches are followed in several processes at once, none of which waits for another (`main`).
+The largest size that is timed on a GPU is predicted, of kernels whose results are right; beside them the reference
+kernels that the lab measures speed by.  Sweeps are predicted at the values that a GPU is asked for; their many launches
+are followed in several processes at once, none of which waits for another (`main`).
 """
 
 from __future__ import annotations
@@ -43,7 +43,6 @@ from grader.timing.prediction import (
     not_followed,
     predict_launch,
     record_of,
-    sizes_to_try,
     with_ratios,
 )
 from grader.timing.summary import key_of
@@ -93,32 +92,11 @@ def predict_all(
 ) -> dict[str, PredictedTime | Message]:
     """Predicted times by variant, or why there is none; variants whose results are wrong are left out.
 
-    At the largest size that is timed; where none of them can be followed there, at the smallest.
     kernels: as they were graded.  programs: compiled to PTX.  processes: that may follow launches at once.
     """
+    sizes = lab.timing.sizes[-1] if lab.timing is not None else lab.cases["emulator"].observe
     stores = stores_of(processor, programs, compiler)
     right = {name: kernel for name, kernel in kernels.items() if _is_right(evidence_of[name])}
-    timed = lab.timing.sizes if lab.timing is not None else (lab.cases["emulator"].observe,)
-    found: dict[str, PredictedTime | Message] = {}
-    # One size for all of them, for they are compared.
-    for sizes, most_steps in sizes_to_try(timed):
-        found = _predicted_at(sizes, most_steps, lab, right, processor, stores, compiler, processes)
-        if not found or any(isinstance(time, PredictedTime) for time in found.values()):
-            break
-    return found
-
-
-def _predicted_at(
-    sizes: Sizes,
-    most_steps: int,
-    lab: Lab,
-    right: dict[str, BoundKernel],
-    processor: Processor,
-    stores: tuple[ProgramStore, ProgramStore],
-    compiler: CompilerProcess,
-    processes: int,
-) -> dict[str, PredictedTime | Message]:
-    """Predicted times of right kernels at one size, with ratios; most_steps: as of `followed`."""
     beside: dict[str, tuple[str, str]] = {}
     for variant in lab.variants:
         against = next((s.settings.against for s in variant.checks if isinstance(s.settings, SpeedupSettings)), "")
@@ -130,7 +108,7 @@ def _predicted_at(
             )
     own = {v.name: v for v in lab.variants}
     unknown = {key: reference_target(lab, own[name]).kernel for name, key in beside.values() if key not in _known}
-    launches = {key: followed(k, sizes, processor, stores, most_steps) for key, k in (right | unknown).items()}
+    launches = {key: followed(kernel, sizes, processor, stores) for key, kernel in (right | unknown).items()}
     following = {key: launch for key, launch in launches.items() if not isinstance(launch, Message)}
     times = dict(zip(following, predict_launches(list(following.values()), processes), strict=True))
     found = {key: _time_of(launch, times.get(key), sizes, processor) for key, launch in launches.items()}
@@ -188,7 +166,7 @@ def _time_of(
     return not_followed(launch) if prediction is None else record_of(prediction, sizes, processor)
 
 
-POINT_STEPS = 8_000
+MOST_STEPS = 8_000
 """PTX instructions of a point's block that is followed: there are many points."""
 
 
@@ -246,7 +224,7 @@ def _predicted_points(
     processes: int,
 ) -> dict[str, list[SweepPoint]]:
     launches = {
-        (name, number): followed(point.kernel, point.place.sizes, processor, stores, POINT_STEPS)
+        (name, number): followed(point.kernel, point.place.sizes, processor, stores, MOST_STEPS)
         for name, plan in plans.items()
         for number, point in enumerate(plan)
         if isinstance(point, PreparedPoint)

@@ -31,7 +31,7 @@ from grader.repair.faster_changes import (
     unrolled_changes,
 )
 from grader.repair.faster_elements import element_changes, tile_changes, with_rows
-from grader.repair.faster_values import arithmetic_changes, register_changes, restrict_changes, vector_changes
+from grader.repair.faster_values import arithmetic_changes, register_changes, restrict_changes
 from grader.repair.function import Change, changed, functions_of
 from grader.repair.launches import launches_of
 from grader.repair.program import READING, Rerun, is_other, is_right, rebound
@@ -47,7 +47,7 @@ from grader.submission.records import Submission
 from grader.submission.source import SourceText
 from grader.timing.instructions import Processor
 from grader.timing.model import Prediction as ModelTime
-from grader.timing.prediction import LONG_STEPS, FollowedLaunch, followed, ratio_of, record_of
+from grader.timing.prediction import FollowedLaunch, followed, ratio_of, record_of
 
 LEAST_GAIN = 1.15
 """How many times as fast a kernel has to be with a change, by prediction, for that to be told."""
@@ -299,7 +299,7 @@ class _Search:
             if name in program.times:
                 continue
             program.times[name] = None
-            launch = followed(kernel, size_of[name], processor, stores, LONG_STEPS)
+            launch = followed(kernel, size_of[name], processor, stores)
             if not isinstance(launch, Message):
                 following.append((program, name, launch))
         times = self.prediction.predict([launch for _program, _name, launch in following])
@@ -316,7 +316,6 @@ class _Search:
         only = own if len(own) == 1 else []
         yield from ((parsed, change, "accesses") for f in functions[:1] for change in register_changes(f, own))
         yield from ((parsed, change, "arithmetic") for change in arithmetic_changes(functions))
-        yield from ((parsed, change, "accesses") for f in functions[:1] for change in vector_changes(f, own))
         if subject.gain_without("bank_conflicts") >= LEAST_GAIN:
             yield from ((parsed, change, "bank_conflicts") for change in padding_changes(functions))
             sized = (sized_padding_changes(f, launch) for launch in only for f in functions[:1])

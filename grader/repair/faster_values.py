@@ -1,6 +1,6 @@
 """Changes that may make a right kernel faster by what a thread keeps in registers and computes with: sums kept in a
-variable until they are whole, single precision, products in place of powers and quotients, neighbours loaded at once,
-pointers that no other one overlaps.
+variable until they are whole, single precision, products in place of powers and quotients, pointers that no other one
+overlaps.
 
 Each is tried: nothing here need be right, or fast.
 """
@@ -17,7 +17,6 @@ from grader.repair.nodes import (
     ancestors,
     arguments_of,
     assignment_of,
-    index_of,
     inner_of,
     is_stored,
     listed,
@@ -25,7 +24,6 @@ from grader.repair.nodes import (
     only_statement,
     operator_of,
     sides_of,
-    terms_of,
     unbracketed,
 )
 from grader.repair.several_places import numbers_of, replaced_in
@@ -37,8 +35,6 @@ if TYPE_CHECKING:
 
 SUMS = ("sum", "total", "result", "kept")
 INVERSES = ("inverse", "reciprocal", "scale")
-QUADS = ("quad", "four", "vector")
-LANES = "xyzw"
 _DOUBLE = re.compile(r"(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][-+]?\d+)?")
 
 
@@ -298,68 +294,6 @@ def _quotients(function: Function) -> Iterator[Change]:
 
 def _is_in_block(node: Node) -> bool:
     return node.parent is not None and node.parent.type == "compound_statement"
-
-
-# -- several elements at once ------------------------------------------------------------
-
-
-def vector_changes(function: Function, launches: Sequence[Launch]) -> Iterator[Change]:
-    """Elements `4 * i` to `4 * i + 3` that a thread loads one by one, loaded at once as a `float4`; pairs likewise.
-
-    launches: of the kernel; where an array does not begin where memory does there is no such change.
-    """
-    if not _are_apart(function, launches):
-        return
-    pointers = {
-        declared_name(inner): [w for w in function.text(type_node).split() if w not in ("const", "__restrict__")]
-        for inner, type_node in parameter_nodes(function.item)
-        if inner.type == "pointer_declarator"
-    }
-    found: dict[tuple[int, str, int, str], dict[int, list[Node]]] = {}
-    for access in function.accesses:
-        part = _part_of(function, access.node) if pointers.get(access.array) in (["float"], ["int"]) else None
-        block = next((n for n in ancestors(access.node, function.body) if n.type == "compound_statement"), None)
-        if part is None or block is None:
-            continue
-        width, element, lane = part
-        found.setdefault((block.id, access.array, width, element), {}).setdefault(lane, []).append(access.node)
-    stored = {access.array for access in function.accesses if is_stored(access.node)}
-    edits: list[Edit] = []
-    rows = [(key, lanes) for key, lanes in found.items() if key[1] not in stored and len(lanes) >= max(2, key[2] - 1)]
-    names = _free(function, QUADS, len(rows))
-    first_line = 0
-    for ((_block, array, width, element), lanes), name in zip(rows, names, strict=True):
-        nodes = [node for some in lanes.values() for node in some]
-        first = min(nodes, key=lambda n: n.start_byte)
-        statement = next(n for n in (first, *ancestors(first, function.body)) if _is_in_block(n))
-        kind = f"{pointers[array][0]}{width}"
-        line = f"const {kind} {name} = reinterpret_cast<const {kind} *>({array})[{element}];"
-        edits.append(function.inserted(statement.start_byte, f"{line}\n{function.indent(statement)}"))
-        edits += [function.replaced(n, f"{name}.{LANES[lane]}") for lane, some in lanes.items() for n in some]
-        first_line = first_line or function.line(first)
-    if edits:
-        yield Change("expression", first_line, tuple(edits), 1.4, "vector", "vector")
-
-
-def _part_of(function: Function, access: Node) -> tuple[int, str, int] | None:
-    """(4, "i", 2) of `a[4 * i + 2]`; None where an element is no part of a pair or a quad by its index."""
-    index, lane = index_of(access), 0
-    if index is None or access.child_by_field_name("argument") is None:
-        return None
-    rest: list[Node] = []
-    for sign, term in terms_of(unbracketed(index)):
-        if term.type == "number_literal" and sign == "+" and function.text(term).isdigit():
-            lane += int(function.text(term))
-        elif sign == "+":
-            rest.append(term)
-        else:
-            return None
-    left, right = sides_of(rest[0]) if len(rest) == 1 and operator_of(rest[0]) == "*" else (None, None)
-    for number, other in ((left, right), (right, left)):
-        if number is not None and other is not None and function.text(number) in ("2", "4"):
-            width = int(function.text(number))
-            return (width, function.text(unbracketed(other)), lane) if lane < width else None
-    return None
 
 
 # -- pointers ------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ class Coefficients:
 
     overlap: float = 4.0
     alone: float = 0.9
-    l2: float = 1.0
+    l2: float = 0.8
     stores: float = 0.965
     memory: float = 1.2
     slowest: float = 0.4
@@ -45,7 +45,7 @@ class Coefficients:
 FITTED = Coefficients(
     overlap=4.0,
     alone=0.844,
-    l2=0.835,
+    l2=0.8,
     stores=0.965,
     memory=1.2,
     slowest=0.4,

@@ -28,19 +28,11 @@ from grader.timing.trace import Argument, BlockTrace, follow, further_blocks, sa
 
 MOST_STEPS = 40_000
 """PTX instructions of the block that is followed to its end, where nothing else is asked for."""
-LONG_STEPS = 150_000
-"""The same at a lab's smallest size, where no kernel can be followed at its largest: a second of a processor's time."""
 MOST_BYTES = 2 << 30
 """Of a launch's arrays: they take room only where they are touched, but count as a whole against what a grading may
 hold."""
 FEW_STEPS = 4_000
 """The same of the blocks beside it, which tell what is shared."""
-
-
-def sizes_to_try(timed: Sequence[Sizes]) -> Sequence[tuple[Sizes, int]]:
-    """The size that kernels are predicted at, of those that are timed, and the one where none can be followed there;
-    each with the PTX instructions of the block that is followed to its end."""
-    return ((timed[-1], MOST_STEPS), (timed[0], LONG_STEPS))[: len(timed)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -432,7 +432,6 @@ FASTER: Texts = {
     "precision": N_("{where}: float in place of double"),
     "powers": N_("{where}: products and roots in place of powers, or rsqrtf in place of 1 / sqrt"),
     "quotients": N_("{where}: one quotient in place of several with the same divisor"),
-    "vector": N_("{where}: neighbouring elements loaded at once"),
     "gain": N_("{variant}: predicted {times} as fast on {device} ({low} to {high})."),
     "unsure": N_(
         "{variant}: predicted {times} as fast on {device}, with an interval of {low} to {high}: only a measurement "

@@ -145,8 +145,7 @@ OWN = "out[c * rows + r] = in[r * cols + c]"
         ("out[c * rows + r] = fmaxf(in[r * cols + c], -3e38f)", ""),
         ("float v[9]; v[r % 9] = in[r * cols + c]; v[(r + 1) % 9] = 0; out[c * rows + r] = v[r % 9]", "local"),
         ("for (int k = 0; k < rows; k++) if (in[k % 7] != 7.5f) OWN", "values in"),
-        ("for (int k = 0; k < rows; k++) if (k * c != rows * cols + 1) OWN", ""),
-        ("for (int k = 0; k < (rows > 999 ? 40 * rows : 1); k++) if (k * c != 80 * rows * cols + 1) OWN", "150000"),
+        ("for (int k = 0; k < rows; k++) if (k * c != rows * cols + 1) OWN", "40000"),
     ],
 )
 def test_why_there_is_no_time(tmp_path: Path, body: str, reason: str) -> None:
@@ -155,8 +154,6 @@ def test_why_there_is_no_time(tmp_path: Path, body: str, reason: str) -> None:
     assert (changed.predicted is None) == (reason != "")
     assert reason in changed.unpredicted
     assert (changed.unpredicted == "") == (reason == "")
-    # What takes too long at the largest size is told a time at the smallest.
-    assert changed.predicted is None or changed.predicted.size["rows"] == (1024 if "k < rows" in body else 8192)
 
 
 def speedup(result: Result) -> Check:
