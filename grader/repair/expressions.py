@@ -154,6 +154,8 @@ def _name(function: Function, node: Node) -> Iterator[Change]:
             cost += LUCKY
         if own.role == "array" and other.name in _unread(function) and not _is_written(node):
             cost = 0.4
+        if own.role == "array" and _is_odd_one(function, node, other.name):
+            cost = 0.6
         yield from _change(function, node, other.name, cost, own.role if own.role == other.role else "roles")
 
 
@@ -174,12 +176,18 @@ def _unread(function: Function) -> frozenset[str]:
     return remembered(function.parsed, ("unread", function.item.start), made)
 
 
+def _is_odd_one(function: Function, node: Node, other: str) -> bool:
+    """Whether an element of an array that is stored to elsewhere is read once among several of another array."""
+    own, statement = function.text(node), next(a for a in nodes.ancestors(node, function.body) if nodes.is_statement(a))
+    read = [a.array for a in function.accesses if statement.start_byte <= a.node.start_byte < statement.end_byte]
+    is_odd = read.count(own) == 1 < read.count(other) and not _is_written(node)
+    return is_odd and any(a.array == own and nodes.is_stored(a.node) for a in function.accesses)
+
+
 def _exchange_cost(own: Variable, other: Variable) -> float | None:
     if own.role == other.role:
         if own.role == "array":
-            if own.type.split()[-1:] != other.type.split()[-1:]:
-                return None
-            return 3.5
+            return 3.5 if own.type.split()[-1:] == other.type.split()[-1:] else None
         return {"size": 1.9, "index": 2.2, "value": 4.0}[own.role]
     if {own.role, other.role} == {"size", "index"}:
         return 4.5
@@ -391,7 +399,7 @@ def _exchanged(function: Function, one: Node | None, other: Node, kind: Kind) ->
     """`row * pitch + col` with `row` and `col` in each other's place."""
     if one is not None and function.text(one) != function.text(other):
         edits = (function.replaced(one, _factor(function, other)), function.replaced(other, function.text(one)))
-        yield Change(kind if kind != "expression" else "index", function.line(one), edits, 1.8, "exchange")
+        yield Change(kind if kind != "expression" else "index", function.line(one), edits, 1.8, "exchange", "exchanged")
 
 
 def _arguments(function: Function, node: Node) -> Iterator[Change]:
@@ -453,7 +461,7 @@ def _subscript(function: Function, node: Node) -> Iterator[Change]:
         inner = inner_node.child_by_field_name("indices")
         if inner is not None and function.text(inner) != function.text(outer):
             edits = function.exchanged(inner, outer)
-            yield Change("index", function.line(node), edits, 1.5, "exchange")
+            yield Change("index", function.line(node), edits, 1.5, "exchange", "exchanged")
     for step in (" + 1", " - 1"):
         yield function.insertion("index", last.end_byte, step, 3.4, "off_by_one", line=function.line(node))
 

@@ -181,9 +181,13 @@ class Function:
     ) -> Change:
         """Return the change that puts `text` in a node's place; line: 0 for the node's own."""
         was = self.text(node)
-        # An operator and a number are told by what they stand in.
+        # An operator, a number and the name of an array are told by what they stand in.
         outer = node.parent
-        is_part = outer is not None and (not node.is_named or (node.type == "number_literal" and operator_of(outer)))
+        is_part = outer is not None and (
+            not node.is_named
+            or (node.type == "number_literal" and operator_of(outer))
+            or (outer.type == "subscript_expression" and outer.child_by_field_name("argument") == node)
+        )
         code = self.text(outer) if is_part and outer is not None else was
         place, edits = line or self.line(node), (self.replaced(node, text),)
         return Change(kind, place, edits, cost, group, detail, was=was, code=" ".join(code.split()))

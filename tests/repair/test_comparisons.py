@@ -47,6 +47,14 @@ def test_what_leaves_out_the_rest_is_removed_sooner_than_asked_for_another_name(
     assert min(leaving) == max(names.values()) > min(names.values())
 
 
+def test_the_one_element_of_another_array_among_several_is_suspected() -> None:
+    body = "out[n] = 0;\nfloat s = a[n] + a[n + 1] + {};"
+    found = changes(expression_changes, body.format("out[n - 1]"))[body.format("a[n - 1]")]
+    assert (found.cost, found.code) == (0.6, "out[n - 1]")
+    other = body.replace("a[n] + ", "").format("out[n - 1]")
+    assert changes(expression_changes, other)[other.replace("out[n - 1]", "a[n - 1]")].cost == 3.5
+
+
 def test_a_branch_that_does_nothing_is_read() -> None:
     body = "int i = threadIdx.x; if (i >= n) {} out[i] = 1;"
     assert body.replace(">=", ">") in changes(expression_changes, body)
