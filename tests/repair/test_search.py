@@ -410,7 +410,8 @@ def test_what_shows_only_beyond_a_large_block_is_mended(graded: Grade, tmp_path:
     (tmp_path / "matmul.cu").write_text(ROWS)
     found = check(graded("matmul", tmp_path / "matmul.cu").checks, "row.correct")
     assert found.repair is not None and (found.repair.line, found.repair.kind) == (9, "initial_value")
-    assert found.hint.startswith(f"An initial value is missing in line 9. {EVERY}")
+    said = "acc keeps its value from one pass of a loop to the next: set it to 0 before line 9."
+    assert found.hint.startswith(f"{said} {EVERY}")
     assert "+        acc = 0;" in found.repair.diff
 
 
