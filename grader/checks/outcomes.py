@@ -22,6 +22,7 @@ from grader.launching.trial import Run
 from grader.measured import Diagnosis
 from grader.message import Message, joined, msg, sizes_msg
 from grader.ptx.records import Hazard
+from grader.running.data_flow import reached_text
 from grader.running.evidence import Evidence
 from grader.submission.cpp.syntax import Name, Number, SizeOf
 from grader.submission.kernels.records import LaunchSite
@@ -278,9 +279,11 @@ def grid_left_out(evidence: Evidence, runs: Sequence[Run]) -> Verdict | None:
 
 
 def _mentions(evidence: Evidence, axis: str) -> bool:
-    """Whether a kernel's text speaks of an axis: one that numbers its threads along x alone covers nothing along y."""
+    """Whether a kernel speaks of an axis, itself or in what it calls: one that numbers its threads along x alone covers
+    nothing along y."""
     kernel = evidence.bound.kernel
-    text = "\n".join(evidence.source.get(kernel.file, "").split("\n")[kernel.line - 1 : kernel.end_line])
+    source = evidence.source.get(kernel.file, "")
+    text = "\n".join(source.split("\n")[kernel.line - 1 : kernel.end_line]) + reached_text(kernel.name, source)
     return axis == "x" or not text or re.search(rf"\.\s*{axis}\b", text) is not None
 
 

@@ -27,14 +27,19 @@ def launched(
     status: str = "ok",
     swapped: bool = False,
     name: str = "correct",
+    body: str = "",
 ) -> Check:
-    """What a check says of a kernel that is wrong at 40 × 70, launched on a grid of these formulas."""
+    """What a check says of a kernel that is wrong at 40 × 70, launched on a grid of these formulas; body: what the
+    function does that it calls."""
     given = evidence(requested=replace(site((32, 32, 1)), seems_swapped=swapped))
     assert given.interpretation is not None
     plan = replace(given.interpretation.launch, covers=covers, tile=tile, grid_formula=grid)
     wrong: Run = replace(run("correct", difference, status=status), sizes=OBLONG)
     interpretation = replace(given.interpretation, launch=plan, zeroed=zeroed)
-    return check(replace(given, interpretation=interpretation, runs=(run("correct"), wrong)), name)
+    own = given.bound.kernel
+    text = "\n" * (own.line - 1) + f"__global__ void {own.name}() {{ at(); }}\n"
+    source = {own.file: text + "\n" * 99 + f"__device__ void at() {{ {body} }}\n"} if body else {}
+    return check(replace(given, interpretation=interpretation, runs=(run("correct"), wrong), source=source), name)
 
 
 @pytest.mark.parametrize(
@@ -143,6 +148,12 @@ def test_other_faults_are_not_the_grid_s(row: Check) -> None:
     assert row.status == "fail"
     assert row.line == kernel().line
     assert "grid" not in row.message + row.hint
+
+
+def test_an_axis_may_be_spoken_of_in_what_a_kernel_calls() -> None:
+    grid = "(cols + 31) / 32", "rows / 32"
+    assert "along y it covers 32 of 40 elements" in launched(*grid, body="int y = threadIdx.y;").message
+    assert "grid" not in launched(*grid, body="int x = threadIdx.x;").message
 
 
 def test_what_was_set_to_zero_before_looks_written() -> None:
