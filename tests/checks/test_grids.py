@@ -180,7 +180,7 @@ def test_such_a_launch_is_paid_for_as_one() -> None:
     ],
 )
 def test_a_launch_that_gives_too_few_bytes(written: Number | None, given: int, offset: int, status: str) -> None:
-    dynamic = replace(kernel(), shared_arrays=(SharedArray("t", 7, "float32", None, True),))
+    dynamic = replace(kernel(), shared_arrays=(SharedArray("t", 7, "float32", (None,), True),))
     beyond = hazard("out_of_bounds", "after", offset_bytes=offset, array_bytes=given)
     launch = replace(site((32, 32, 1), given), shared_expression=written)
     row = check(evidence(kernel=dynamic, requested=launch, runs=(run("correct", hazards=(beyond,)),)), "launch")

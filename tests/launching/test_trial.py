@@ -10,7 +10,7 @@ import pytest
 from grader.compiler.process import CompilerProcess
 from grader.lab import labs
 from grader.lab.expected import Oracle
-from grader.launching.backend import LaunchOutcome, LaunchRequest
+from grader.launching.backend import Code, LaunchOutcome, LaunchRequest
 from grader.launching.emulator import Emulator
 from grader.launching.kernel import bound_kernels
 from grader.launching.programs import ProgramStore
@@ -51,7 +51,7 @@ def test_what_is_prepared_runs_without_compiler_and_oracle(monkeypatch: pytest.M
 class Slow(Emulator):
     """Is through with few blocks alone."""
 
-    def run(self, code: str, request: LaunchRequest) -> LaunchOutcome:
+    def run(self, code: Code, request: LaunchRequest) -> LaunchOutcome:
         many = LaunchOutcome("fault", reason="instructions", line=4)
         return many if prod(request.grid) > 100 else super().run(code, request)
 
