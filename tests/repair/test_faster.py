@@ -120,8 +120,9 @@ def test_no_mark_depends_on_it_and_nothing_is_looked_for_where_the_lab_wants_non
 
 @pytest.mark.slow
 def test_a_block_is_made_larger_where_the_grid_follows_its_constant() -> None:
+    # On an H200 it gains 3.75, and 3.11 with 16.
     made = found(graded(KERNELS / "matmul/good/blocks_4x4.cu", "matmul"), "naive")
-    assert (made.kind, [row for row in made.diff if row[0] in "+-"]) == ("launch", ["-#define S 4", "+#define S 16"])
+    assert (made.kind, [row for row in made.diff if row[0] in "+-"]) == ("launch", ["-#define S 4", "+#define S 32"])
     assert made.predicted_times.value > 1.8
 
 
