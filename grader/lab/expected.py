@@ -45,6 +45,7 @@ class Oracle:
         self._module = _load(lab, self._inputs_by)
         self._cases: dict[tuple[object, ...], tuple[dict[str, Array], dict[str, Array]]] = {}
         self._inputs: dict[tuple[object, ...], dict[str, Array]] = {}
+        self._tolerances: dict[tuple[object, ...], float | None] = {}
         # The lab's functions need not bear being called by two threads at once.
         self._turn = threading.RLock()
 
@@ -63,11 +64,12 @@ class Oracle:
         again: other values, for a second call at the same sizes.
         """
         key = (*_key(sizes, dtypes), again)
-        with self._turn:
-            if key not in self._cases:
-                inputs = self._given(sizes, dtypes, again)
-                self._cases[key] = inputs, self._outputs(sizes, dtypes, inputs)
-            return self._cases[key]
+        if key not in self._cases:
+            with self._turn:
+                if key not in self._cases:
+                    inputs = self._given(sizes, dtypes, again)
+                    self._cases[key] = inputs, self._outputs(sizes, dtypes, inputs)
+        return self._cases[key]
 
     def projected(self, sizes: Sizes, dtypes: Mapping[str, str]) -> Projected | None:
         """The case as one whose outputs are checked by projections; None where they are computed in full.
@@ -80,7 +82,11 @@ class Oracle:
             dtypes.get(p.name, p.dtype) != p.dtype for p in self._lab.parameters
         ):
             return None
-        absolute = self._call(sizes, lambda: self._module.projected_tolerance(dict(sizes)))
+        # None of it waits for a projection that another thread is at.
+        at = tuple(sorted(sizes.items()))
+        if at not in self._tolerances:
+            self._tolerances[at] = self._call(sizes, lambda: self._module.projected_tolerance(dict(sizes)))
+        absolute = self._tolerances[at]
         if absolute is None:
             return None
         inputs = self._given(sizes, dtypes)
@@ -149,11 +155,13 @@ class Oracle:
         return all(_are_same(changed[p.name], outputs[p.name]) for p in self._lab.parameters if p.is_output)
 
     def _given(self, sizes: Sizes, dtypes: Mapping[str, str], again: bool = False) -> dict[str, Array]:
-        with self._turn:
-            return self._drawn(sizes, dtypes, again)
-
-    def _drawn(self, sizes: Sizes, dtypes: Mapping[str, str], again: bool) -> dict[str, Array]:
         key = (*_key(sizes, dtypes), again)
+        if key not in self._inputs:
+            with self._turn:
+                self._draw(key, sizes, dtypes, again)
+        return self._inputs[key]
+
+    def _draw(self, key: tuple[object, ...], sizes: Sizes, dtypes: Mapping[str, str], again: bool) -> None:
         if key not in self._inputs:
             seed = [self._lab.seed, *(sizes[name] for name in self._lab.size_names), *([1] if again else [])]
             rng = np.random.default_rng(seed)
@@ -165,7 +173,6 @@ class Oracle:
                 n: _of_type(np.asarray(v), self._lab.parameter(n).dtype).reshape(()) for n, v in self._values.items()
             }
             self._inputs[key] = arrays | scalars | fixed
-        return self._inputs[key]
 
     def _outputs(self, sizes: Sizes, dtypes: Mapping[str, str], inputs: dict[str, Array]) -> dict[str, Array]:
         wanted = [p for p in self._lab.parameters if p.is_output]
