@@ -331,7 +331,10 @@ CORRECT: Texts = {
         "where it is declared."
     ),
     "right_at_squares": N_("It is right at squares, wrong at rectangles ({sizes})."),
-    "right_at_some": N_("Of the {total} sizes of this check it is right at {n}, for instance at {sizes}."),
+    "right_at_some": Plural(
+        "Of the {total} sizes of this check it is right at {n}: {sizes}.",
+        "Of the {total} sizes of this check it is right at {n}, for instance at {sizes}.",
+    ),
     "hint_unwritten": N_(
         "Take an element that no thread wrote, work out which thread should write it, and follow that thread: is there "
         "such a thread in the launch, does a condition or a loop turn it away, or does its index lead elsewhere?"
