@@ -25,7 +25,7 @@ demo: $(VENV)/.ready
 
 test: style
 	@# Types are checked by one process alone: beside the tests, no core waits for it.
-	$(MAKE) --no-print-directory --jobs=2 --output-sync=line types test-quick
+	$(MAKE) --no-print-directory --jobs=2 types test-quick
 
 lint: style types
 
