@@ -30,11 +30,9 @@ def test_points_changed_in_the_lab_file(
     monkeypatch.chdir(tmp_path)
     for name in ("ivanov", "petrova", "volkova", "fedorov"):
         shutil.copytree(ROOT / "submissions" / name, tmp_path / "group" / name)
-    shutil.copytree(ROOT / "assignments" / LAB, tmp_path / "labs" / LAB)
-    file = tmp_path / "labs" / LAB / "lab.yaml"
-    text = file.read_text().replace("../../reference", str(ROOT / "reference"))
-    file.write_text(text)
-    options = ["--labs", "labs", "--no-pdf", "--lang", "en"]
+    file = put_marks_only(tmp_path, LAB, with_repairs=True, with_drawn=True)
+    text = file.read_text()
+    options = ["--no-pdf", "--lang", "en"]
     grading = ["group", "--lab", LAB, "--backend", "emulator", *options]
     cli.run(grading)
     # Another weight of every check of fifteen points, and other shares for few ways.
