@@ -70,10 +70,12 @@ def built(folder: Path, expected: dict[str, Any], nvcc: str, place: Path) -> Pat
     for name in HELPERS:
         shutil.copy(next(folder / name for folder in STAND_INS if (folder / name).is_file()), helpers)
     program = place / "program"
-    command = [nvcc, "-arch=native", "-std=c++17", "-w", "-rdc=true", "--extended-lambda", "-cudart", "shared"]
-    command += ["-I", str(helpers), "-I", str(folder)]
     files = files_of(folder, expected)
     text = b"".join(path.read_bytes() for path in files)
+    # nvcc's own default is C++17.
+    standard = "c++20" if b"<concepts>" in text else "c++17"
+    command = [nvcc, "-arch=native", f"-std={standard}", "-w", "-rdc=true", "--extended-lambda", "-cudart", "shared"]
+    command += ["-I", str(helpers), "-I", str(folder)]
     command += ["-Xcompiler", "-fopenmp"] if b"<omp.h>" in text else []
     command += [
         "-o",
