@@ -139,11 +139,8 @@ def _short_copies(run: SeenRun, kernels: Mapping[str, Kernel]) -> Iterator[_Kind
     results: dict[int, tuple[_Result, list[SeenCopy]]] = {}
 
     def short(result: _Result, copies: Sequence[SeenCopy]) -> Iterator[_Kind]:
-        got, end = 0, 0
-        for start, behind in sorted((copy.offset, copy.offset + copy.bytes) for copy in copies):
-            # What an earlier copy has brought counts once.
-            got += max(0, behind - max(start, end))
-            end = max(end, behind)
+        # What is copied again counts once; rows of two columns of a matrix overlap without that.
+        got = sum(length for _at, length in {(copy.offset, copy.bytes) for copy in copies})
         if copies and got < copies[-1].of:
             data: dict[str, str | int] = {"array": result.array, "bytes": got, "size": copies[-1].of}
             yield _Kind(copies[-1].file, copies[-1].line, "copied_short", data, [result.key], [result.array])

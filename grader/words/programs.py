@@ -234,8 +234,8 @@ PROGRAMS: Texts = {
         "no copy lies between them, so the time is that of nothing."
     ),
     "event_not_renewed": N_(
-        "The time of {kernel} begins with the event that is recorded here, before {before}, so it contains that time "
-        "and all that was done since: record the event anew before the launch of {kernel}."
+        "The time of {kernel} begins with the event that is recorded here, before {before}, so it contains the time of "
+        "{before} and all that was done since: record the event anew before the launch of {kernel}."
     ),
     "event_order": N_(
         "cudaEventElapsedTime gives a time below zero: the event that it takes for the end was recorded before the one "

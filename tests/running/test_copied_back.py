@@ -190,3 +190,9 @@ def test_a_part_of_the_results_may_be_meant(kernels: str, short: dict[int, int])
     found = [f for f in may_be_meant(*one_array(*kernels.split())) if f.message.id.endswith("copied_short")]
     assert {f.line: f.message.data["bytes"] for f in found} == short
     assert all(f.message.data["size"] == 64 for f in found)
+
+
+def test_columns_of_a_matrix_are_copied_back_side_by_side() -> None:
+    run, known = one_array("k", ".", ".")
+    halves = tuple(replace(copy, offset=8 * n, bytes=32) for n, copy in enumerate(run.copies))
+    assert may_be_meant(replace(run, copies=halves), known) == []

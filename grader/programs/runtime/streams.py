@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 
 from grader.message import msg
@@ -13,6 +14,8 @@ MAX_HANDLES = 10_000
 HIGHEST_PRIORITY = -5
 LEAST_TIMED_NS = 5000
 """Of the host's time between two events that nothing else lies between: less than any work of its own takes."""
+_ELAPSED = re.compile(r"\bcudaEventElapsedTime\s*\(\s*&?\s*(\w+)")
+_OF_ALL = re.compile(r"total|overall|cumul|whole|all|sum", re.IGNORECASE)
 ACCESS_POLICY, SYNCHRONIZATION, PRIORITY, DOMAIN_MAP, DOMAIN = 1, 3, 8, 9, 10
 ATTRIBUTES = {ACCESS_POLICY: 32, SYNCHRONIZATION: 4, PRIORITY: 4, DOMAIN_MAP: 2, DOMAIN: 4}
 """Of streams, by `cudaLaunchAttributeID`: bytes of their values."""
@@ -215,9 +218,18 @@ def _tell_renewed(state: State, first: Event, last: Event) -> None:
     after = dict.fromkeys(launch.display for launch in state.launches[timed : last.launches])
     if before.keys() & after.keys() or not any(c.way == "out" and c.launches == timed for c in state.copies):
         return
+    if _are_of_all(state.sources.texts.get(first.place.file, "")):
+        return
     for kernel in after:
         message = msg("programs.event_not_renewed", kernel=kernel, before=", ".join(before))
         state.tell("event_not_renewed", "warning", message, first.place)
+
+
+def _are_of_all(text: str) -> bool:
+    """Whether a program takes times together on purpose: it subtracts one, or calls one the time of all."""
+    times = _ELAPSED.findall(text)
+    named = "|".join([*map(re.escape, times), r"\w*(?:elapsed|total|_ms|Ms)\w*"])
+    return any(map(_OF_ALL.search, times)) or re.search(rf"-=?\s*(?:{named})\b", text) is not None
 
 
 def _follows_at_once(first: Event, last: Event) -> bool:
