@@ -129,9 +129,11 @@ def judge_compiles(evidence: Evidence, settings: Settings) -> Verdict:
     return _errors(evidence)
 
 
-# Up to the line of the error.
+# Up to the line of the error; what compilers and CUDA's headers define, and guards of headers, nobody gives.
 _ASKED_FOR = re.compile(
-    r"^[ \t]*#[ \t]*(?:ifndef|if[ \t]+!defined)\b[ \t(]*(\w+)[^\n]*\n[ \t]*#[ \t]*error\b[^\n]*\Z", re.M
+    r"^[ \t]*#[ \t]*(?:ifndef|if[ \t]+!defined)\b[ \t(]*(?!_|CUDA|\w+_(?:H|HPP|CUH)_*\b)(\w+)[^\n]*\n"
+    r"[ \t]*#[ \t]*error\b[^\n]*\Z",
+    re.M,
 )
 
 

@@ -158,7 +158,10 @@ def _first_values(function: Function, node: Node) -> Iterator[Change]:
             name = declarator.child_by_field_name("declarator")
             variable = next((v for v in function.variables if name is not None and v.name == function.text(name)), None)
             if value is not None and variable is not None and variable.role == "value" and function.text(value) != "0":
-                yield function.replacement("initial_value", value, "0", 2.2, "zero", line=function.line(declarator))
+                assignments = [a for n in function.nodes if (a := assignment_of(n)) is not None]
+                is_sum = any(function.text(a[0]) == variable.name and _goes_on(function, *a) for a in assignments)
+                cost, group = (1.2, "reset") if is_sum else (2.2, "zero")
+                yield function.replacement("initial_value", value, "0", cost, group, line=function.line(declarator))
             accumulates = name is not None and f"{function.text(name)} +=" in function.text(function.body)
             if accumulates and "int" in function.text(type_node).split():
                 yield function.replacement("expression", type_node, "float", 2.4, "type", line=function.line(node))
@@ -291,7 +294,7 @@ def _else_zero(function: Function, node: Node) -> Iterator[Change]:
 
 
 def _reset(function: Function, node: Node) -> Iterator[Change]:
-    """A sum set to 0 where each of the loops around it begins."""
+    """A sum set to 0 where each of the loops around it begins; `_first_values` does so where it is declared."""
     assignment = assignment_of(inner_of(node))
     if assignment is None or assignment[0].type != "identifier" or not _goes_on(function, *assignment):
         return
@@ -311,6 +314,9 @@ def _reset(function: Function, node: Node) -> Iterator[Change]:
             places = []
         first_cost = 1.0 if _is_declared_before(function, outer, variable) else 2.6
         for place, cost in (*places, *((first, first_cost) for first in firsts)):
+            around = (a for a in ancestors(place, function.body) if a.type in LOOPS)
+            if is_set and not any(a.start_byte >= variable.start for a in around):
+                continue
             text = f"{zeroed}{function.indent(place)}"
             edits = (function.inserted(place.start_byte, text),)
             line = function.line(place)

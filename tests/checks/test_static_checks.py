@@ -70,7 +70,18 @@ def test_compiles_tells_what_a_message_means_to_a_beginner() -> None:
     assert row.hint.startswith("cout is for host code. A compiler error stops the whole program")
 
 
-@pytest.mark.parametrize(("above", "name"), [("#ifndef LEN", "LEN"), ("#if !defined(LEN)", "LEN"), ("#if LEN < 4", "")])
+@pytest.mark.parametrize(
+    ("above", "name"),
+    [
+        ("#ifndef LEN", "LEN"),
+        ("#if !defined(LEN)", "LEN"),
+        ("#if LEN < 4", ""),
+        ("#ifndef __CUDACC_EXTENDED_LAMBDA__", ""),
+        ("#ifndef _OPENMP", ""),
+        ("#ifndef CUDART_VERSION", ""),
+        ("#ifndef GRID_H_", ""),
+    ],
+)
 def test_compiles_says_what_only_a_command_line_defines(above: str, name: str) -> None:
     error = Diagnostic("transpose.cu", 2, "error", "#error directive: LEN is not defined")
     source = {"transpose.cu": f"{above}\n#error LEN is not defined\n#endif\n"}

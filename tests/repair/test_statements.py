@@ -64,6 +64,12 @@ SUM = "float s = 0;\nfor (int r = 0; r < n; r++) {\nfor (int i = 0; i < n; i++) 
             for more in ("s = s + a[i]", "s = fmaf(a[i], a[i], s)")
         ),
         (SUM, SUM.replace("s += a", "s = 0;\ns += a"), ("initial_value", 2.6, "reset", "goes_on", 5)),
+        # It goes on from no loop's pass to the next: where it begins is wrong.
+        (
+            "float s = a[n];\nfor (int i = 0; i < n; i++)\ns += a[i];\nout[0] = s;",
+            "float s = 0;\nfor (int i = 0; i < n; i++)\ns += a[i];\nout[0] = s;",
+            ("initial_value", 1.2, "reset", "", 2),
+        ),
         ("out[0] = 1;\nout[1] = 2;", ";\nout[1] = 2;", ("expression", 4.8, "delete", "removed", 2)),
     ],
 )
