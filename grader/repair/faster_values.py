@@ -252,14 +252,18 @@ def _without_powers(function: Function) -> Iterator[Edit]:
             base = unbracketed(arguments[0])
             number = re.fullmatch(r"(-?[\d.]+)[fF]?", function.text(arguments[1]))
             wanted = _POWERS.get(float(number[1])) if number is not None and number[1].strip(".-") else None
-            if wanted is not None and base.type in ("identifier", "field_expression", "subscript_expression"):
+            is_plain = base.type in ("identifier", "field_expression", "subscript_expression")
+            if wanted is not None and is_plain and not any(n.type == "call_expression" for n in descendants(base)):
                 yield function.replaced(node, f"({wanted.format(x=function.text(base))})")
         left, right = sides_of(node)
         if operator_of(node) == "/" and left is not None and right is not None:
             root = unbracketed(right)
             is_one = re.fullmatch(r"1(\.0*)?[fF]?", function.text(left)) is not None
-            if is_one and function.callee(root) in ("sqrt", "sqrtf"):
-                yield function.replaced(node, f"rsqrtf({function.text(arguments_of(root)[0])})")
+            under = root.child_by_field_name("arguments")
+            if is_one and function.callee(root) in ("sqrt", "sqrtf") and under is not None:
+                # What stands under the root may be a power.
+                yield Edit(function.at(node.start_byte), function.at(under.start_byte), "rsqrtf")
+                yield Edit(function.at(root.end_byte), function.at(node.end_byte), "")
 
 
 def _quotients(function: Function) -> Iterator[Change]:

@@ -340,6 +340,9 @@ __global__ void k(const float *a, float *c, int n) {
     once = text.replace("    c[0] = x / (d * y)", "    const float inverse = 1.0f / (d * y);\n    c[0] = x * inverse")
     once = once.replace("y / (d * y)", "y * inverse")
     assert texts(tmp_path, text, "arithmetic") == [single, powers, powers.replace("0.01", "0.01f"), once]
+    # A power under a root is one within the other.
+    under = text.replace("1.0 / sqrt(d)", "2 * (1.0 / (sqrt(pow(x, 2) + d)))")
+    assert "y = 2 * (rsqrtf((x * x) + d));" in texts(tmp_path, under, "arithmetic")[1]
     # Where the kernel is handed doubles they are what it is for; whole numbers have no inverse.
     doubles = "__global__ void k(double *c, int n, int m) { c[0] = 0.5; c[1] = m / n; c[2] = 7 / n; }"
     assert texts(tmp_path, doubles, "arithmetic") == []
