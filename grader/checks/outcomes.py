@@ -116,8 +116,14 @@ def verdict_of_runs(runs: list[Run]) -> Verdict | None:
 
 
 def _given_up(run: Run, runs: Sequence[Run]) -> Verdict:
-    """The verdict on a run that took more than a launch may take: what was seen up to then, and at other sizes."""
+    """The verdict on a run that took more than a launch may take: what was seen up to then, and at other sizes.
+
+    It fails if that run had left an array by then: on a GPU no result can be relied on after that, whenever it ends.
+    """
     said = msg("launches.unsupported", reason=reason_msg(run.outcome))
+    strays = next((h for h in run.outcome.hazards if h.kind == "out_of_bounds"), None)
+    if strays is not None:
+        return failed(seen_at(run, hazard_msg(strays)), None, strays.line or None, data={"sizes": dict(run.sizes)})
     one = next((h for other in (run, *runs) for h in other.outcome.hazards), None)
     seen = msg("launches.until_then", line=one.line, what=hazard_msg(one)) if one is not None and one.line else None
     return errored(joined(said, seen) or said, run.outcome.line)

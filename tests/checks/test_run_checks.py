@@ -387,6 +387,17 @@ def test_what_the_emulator_lacks_is_nobody_s_mistake(name: str) -> None:
     assert (row.status, row.pending, row.hint) == ("error", row.possible, "")
 
 
+def test_what_had_left_an_array_before_it_was_given_up_is_wrong() -> None:
+    left = hazard("out_of_bounds", "after", 9, space="global", array="in")
+    given_up = run("correct", None, (left,), status="unsupported", reason="steps", line=11)
+    row = check(evidence(runs=(given_up,), counters=None), "correct")
+    assert (row.status, row.line, row.pending) == ("fail", 9, 0)
+    assert row.message.startswith("Thread (1, 0, 0) of block (2, 0, 0) reads element 32 of in")
+    # A race up to then says nothing of whether it would come to an end.
+    racing = run("correct", None, (hazard("race", "read_write", 9),), status="unsupported", reason="steps", line=11)
+    assert check(evidence(runs=(racing,), counters=None), "correct").status == "error"
+
+
 SET_PAST = msg("programs.set_past", bytes=1024, array="d", size=256)
 TOO_SHORT = msg("programs.symbol_too_short", bytes=16, size=20, array="weights", kernel="tiled", kernel_line=9)
 

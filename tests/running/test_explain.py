@@ -74,7 +74,7 @@ def test_an_index_slip_is_told_at_one_tile_with_thread_and_line(checks: Any) -> 
         "This was seen at rows = 16, cols = 16."
     )
     assert (row.status, row.line) == ("fail", 4)
-    assert row.hint == f"An index in line 4 is wrong. {MENDED}"
+    assert row.hint == f"Two indices are in each other's place in the statement in line 4. {MENDED}"
     assert row.diagnosis is not None and row.diagnosis.size == {"rows": 16, "cols": 16}
 
 
