@@ -40,8 +40,9 @@ def padding_changes(functions: Sequence[Function]) -> list[Change]:
     for function in functions:
         changes += [c for c in array_changes(function) if c.kind == "padding" and c.edits[0].text.endswith(" + 1")]
         changes += _rows_in_one_axis(function)
-    if len(changes) > 1:
-        edits = tuple(edit for change in changes for edit in change.edits)
+    longer = {change.key: change for change in changes if change.detail != "moved"}
+    if len(longer) > 1:
+        edits = tuple(edit for change in longer.values() for edit in change.edits)
         changes.append(Change("padding", min(c.line for c in changes), edits, 2.2, "array"))
     return changes
 

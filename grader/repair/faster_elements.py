@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from grader.launching.kernel import BoundKernel
 from grader.repair.function import Change, Function
 from grader.repair.launches import Launch, axes_of
-from grader.repair.nodes import ancestors, listed, operator_of, sides_of, terms_of, value_of
+from grader.repair.nodes import ancestors, inner_of, listed, operator_of, sides_of, terms_of, value_of
 from grader.repair.several_places import axis_places
 from grader.submission.cpp.tree import LOOPS, declared_name, descendants, qualifiers_of
 from grader.submission.lexical import Edit
@@ -443,7 +443,7 @@ def _set_first(function: Function, part: _Part, made: dict[str, Node]) -> dict[s
     edits: dict[str, Edit] = {}
     seen: set[str] = set()
     for statement in part.looped:
-        node = statement.named_children[0] if statement.type == "expression_statement" else None
+        node = inner_of(statement)
         left, value = sides_of(node) if node is not None and node.type == "assignment_expression" else (None, None)
         name = function.text(left) if left is not None else ""
         type_node = made[name].child_by_field_name("type") if name in made else None

@@ -189,6 +189,12 @@ def test_rows_that_lie_one_after_another_in_one_axis_get_longer_everywhere(tmp_p
     text = "__global__ void k(float *a) { __shared__ float t[8 * T]; t[threadIdx.y * T + threadIdx.x] = a[0]; }"
     (padded,) = texts(tmp_path, text, "padding")
     assert padded == text.replace("8 * T", "8 * (T + 1)").replace("y * T", "y * (T + 1)")
+    # What was made longer along the wrong axis is not made so twice.
+    wrong = "__global__ void k(float *a) { __shared__ float t[8 + 1][8]; t[threadIdx.y][threadIdx.x] = a[0]; }"
+    assert set(texts(tmp_path, wrong, "padding")) == {
+        wrong.replace("t[8 + 1][8]", "t[8][8 + 1]"),
+        wrong.replace("t[8 + 1][8]", "t[8 + 1][8 + 1]"),
+    }
     # One element that is addressed another way would lie elsewhere.
     assert texts(tmp_path, text.replace("a[0]; }", "a[0]; a[1] = t[threadIdx.x]; }"), "padding") == []
 
@@ -247,6 +253,7 @@ void run(float *a, float *b) {
 
 def test_threads_of_a_smaller_block_take_several_rows_between_the_barriers(tmp_path: Path) -> None:
     (text,) = texts(tmp_path, TILE, "elements")
+    assert texts(tmp_path, TILE.replace("__syncthreads();", "__syncthreads();\n    ;"), "elements")
     assert text == TILE.replace(
         """    int c = blockIdx.x * T + threadIdx.x, r = blockIdx.y * blockDim.y + threadIdx.y;
     if (r < rows && c < cols)
