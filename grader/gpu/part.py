@@ -24,10 +24,12 @@ from grader.gpu.runs import (
     compute_cases,
     identity,
     is_sound,
+    kernels_of,
     launch_all,
     pools,
     results,
     times_of,
+    untimed,
     with_times,
 )
 from grader.gpu.session import GpuBackend, GpuFault, GpuSession, Needless, TimedKernel, compile_helpers, prompt
@@ -35,10 +37,11 @@ from grader.lab.expected import Oracle
 from grader.lab.records import Lab, Sizes
 from grader.launching.backend import LaunchRequest
 from grader.launching.kernel import BoundKernel
-from grader.launching.programs import DeviceProgram, ProgramStore, handed_in
+from grader.launching.programs import ProgramStore, handed_in
 from grader.launching.trial import Trials
 from grader.measured import Ratio
 from grader.message import Message, msg
+from grader.processes.limits import MANY
 from grader.result import Environment
 from grader.running.evidence import Evidence
 from grader.submission.records import Submission
@@ -63,16 +66,21 @@ def _key_of_launches(graded: Mapping[str, Evidence], candidates: Sequence[bench.
 class Gpu:
     """A GPU process and a `compiler` for the lab's own kernels, both started at once; closed as a context manager.
 
+    own_compiler: of students' programs for the device, where they are launched ahead; None where they are not.
     in_use: held by the thread that asks the device, of several.
     """
 
     def __init__(self, processes: int = 1) -> None:
         """processes: that may be at work at once; where they are many, so are the threads that compare."""
+        from grader.compiler.process import CompilerProcess
         from grader.compiler.several import KeptCompiler
 
         self._process = GpuProcess()
         self.compiler: KeptCompiler = KeptCompiler()
+        self.own_compiler = CompilerProcess() if processes >= MANY else None
         self.in_use = threading.Lock()
+        # One session and one runner, whichever thread asks for them first.
+        self._making = threading.RLock()
         self._session: GpuSession | None = None
         self._oracle: Oracle | None = None
         self.measurement: Measurement | None = None
@@ -84,6 +92,7 @@ class Gpu:
         self._opened = self._waiting.submit(self._process.ready)
         self._helpers = self._waiting.submit(self._compiled_helpers)
         self._ahead: list[Future[None]] = []
+        self._by_text: list[Future[None]] = []
         self._runner: GpuRunner | None = None
         self._is_timing, self._waited_for = False, ""
         self._times: dict[tuple[object, ...], Measurement] = {}
@@ -101,6 +110,8 @@ class Gpu:
         for threads in (self._waiting, self._launching, self._computing, self._comparing):
             threads.shutdown(cancel_futures=True)
         self.compiler.close()
+        if self.own_compiler is not None:
+            self.own_compiler.close()
 
     def begin(self, lab: Lab) -> None:
         """Make ready what is needed of a lab, whatever is graded, while the caller does other things.
@@ -134,7 +145,7 @@ class Gpu:
         if self._opened.done() and self.refusal():
             return
         self._oracle = self._oracle or Oracle(lab)
-        compute_cases(lab, self._oracle, _kernels(lab, submission, evidence_of), evidence_of)
+        compute_cases(lab, self._oracle, kernels_of(lab, submission, evidence_of), evidence_of)
 
     def launch_ahead(
         self, lab: Lab, submission: Submission, evidence: Evidence, compiler: Compiler, by_text: bool
@@ -144,46 +155,73 @@ class Gpu:
         by_text: the launches are those that the text speaks of alone; only those of a right kernel are made.
         """
         if is_sound(evidence) or not by_text:
-            if not by_text and self._is_timing and not self._is_known(lab, submission, evidence, compiler):
-                self.session().needless.set()
-            self._ahead.append(self._launching.submit(self._launched, lab, submission, evidence, compiler))
+            if not by_text and self._is_timing:
+                self._ahead.append(self._waiting.submit(self._end_timing, lab, submission, evidence, compiler))
+            launching = self._launching.submit(self._launched, lab, submission, evidence, compiler)
+            self._ahead.append(launching)
+            if by_text:
+                self._by_text.append(launching)
 
     def time_ahead(
-        self, lab: Lab, submission: Submission, evidence_of: Mapping[str, Evidence], compiler: Compiler
+        self,
+        lab: Lab,
+        submission: Submission,
+        evidence_of: Mapping[str, Evidence],
+        compiler: Compiler,
+        remeasure: bool,
     ) -> None:
-        """Begin to time kernels that are launched as the text speaks of alone, if all are right; `measure` finds it."""
+        """Begin to time kernels that are launched as the text speaks of alone, if all are right; `measure` finds it.
+
+        remeasure: also where their times are kept.
+        """
         if all(is_sound(evidence) for evidence in evidence_of.values() if evidence.interpretation is not None):
             self._is_timing = True
-            self._ahead.append(self._launching.submit(self._timed_ahead, lab, submission, evidence_of, compiler))
+            self._ahead.append(
+                self._launching.submit(self._timed_ahead, lab, submission, evidence_of, compiler, remeasure)
+            )
 
     def _timed_ahead(
-        self, lab: Lab, submission: Submission, evidence_of: Mapping[str, Evidence], compiler: Compiler
+        self,
+        lab: Lab,
+        submission: Submission,
+        evidence_of: Mapping[str, Evidence],
+        compiler: Compiler,
+        remeasure: bool,
     ) -> None:
         if self.refusal() or self._waited_for:
             return
         with suppress(InternalError, FileError, GpuFault, Needless):
-            runner = self._runner_of(lab, compiler, _kernels(lab, submission, evidence_of))
+            runner = self._runner_of(lab, compiler, kernels_of(lab, submission, evidence_of))
             if not all(runner.is_known(evidence) for evidence in evidence_of.values()):
                 return
             graded = {name: runner.graded(evidence) for name, evidence in evidence_of.items()}
             candidates = [c for evidence in graded.values() for c in runner.timed(evidence)]
-            if candidates and all(run.is_right for evidence in graded.values() for run in evidence.runs):
+            is_right = all(run.is_right for evidence in graded.values() for run in evidence.runs)
+            # By what the text tells; `measure` keeps them by what was seen of the program besides.
+            store, key = Store(folder()), self._key(lab, submission, graded)
+            is_kept = not remeasure and store.get(key) is not None
+            if candidates and is_right and not is_kept:
                 try:
                     times = self._measure(lab, submission, graded, candidates, runner.trials.oracle)
                     self._times[_key_of_launches(graded, candidates)] = times
+                    store.put(key, times)
                 except lock.Busy:
                     self._waited_for = "times"
 
-    def _is_known(self, lab: Lab, submission: Submission, evidence: Evidence, compiler: Compiler) -> bool:
-        kernels = _kernels(lab, submission, {evidence.variant.name: evidence}, handed_in(submission))
-        return self._runner_of(lab, compiler, kernels).is_known(evidence)
+    def _end_timing(self, lab: Lab, submission: Submission, evidence: Evidence, compiler: Compiler) -> None:
+        """Have timing ahead end where a program launches its kernel otherwise than the text tells."""
+        wait(self._by_text)
+        if not self.refusal():
+            kernels = kernels_of(lab, submission, {evidence.variant.name: evidence}, handed_in(submission))
+            if not self._runner_of(lab, compiler, kernels).is_known(evidence):
+                self.session().needless.set()
 
     def _launched(self, lab: Lab, submission: Submission, evidence: Evidence, compiler: Compiler) -> None:
         if self.refusal() or self._waited_for:
             return
         # What goes wrong here is told by `measure`, which tries again.
-        with suppress(InternalError, FileError, GpuFault):
-            kernels = _kernels(lab, submission, {evidence.variant.name: evidence}, handed_in(submission))
+        with suppress(InternalError, FileError, GpuFault, Needless):
+            kernels = kernels_of(lab, submission, {evidence.variant.name: evidence}, handed_in(submission))
             runner = self._runner_of(lab, compiler, kernels)
             runner.prepare(evidence)
             try:
@@ -194,12 +232,13 @@ class Gpu:
     def _runner_of(self, lab: Lab, compiler: Compiler, kernels: Mapping[str, BoundKernel]) -> GpuRunner:
         """What runs kernels: it remembers what those before it did."""
         session = self.session()
-        if self._runner is None:
-            self._oracle = self._oracle or Oracle(lab)
-            backend = GpuBackend(session)
-            trials = Trials(lab, self._oracle, ProgramStore(compiler, session.device.architecture), backend)
-            self._runner = GpuRunner(trials, backend, session.device, {}, self._comparing)
-        return replace(self._runner, kernels=kernels)
+        with self._making:
+            if self._runner is None:
+                self._oracle = self._oracle or Oracle(lab)
+                backend = GpuBackend(session)
+                trials = Trials(lab, self._oracle, ProgramStore(compiler, session.device.architecture), backend)
+                self._runner = GpuRunner(trials, backend, session.device, {}, self._comparing)
+            return replace(self._runner, kernels=kernels)
 
     def refusal(self) -> str:
         """Why there is no device after all, "" when there is one; waits until it is open."""
@@ -227,12 +266,13 @@ class Gpu:
 
         Raises InternalError: there is no device, or the grader's kernels do not compile for it.
         """
-        if self._session is None:
-            ready = self._opened.result()
-            if isinstance(ready, NoDevice):
-                raise InternalError(ready.reason)
-            self._session = GpuSession(self._process, self._helpers.result(), {})
-        return self._session
+        with self._making:
+            if self._session is None:
+                ready = self._opened.result()
+                if isinstance(ready, NoDevice):
+                    raise InternalError(ready.reason)
+                self._session = GpuSession(self._process, self._helpers.result(), {})
+            return self._session
 
     def measure(
         self,
@@ -252,7 +292,7 @@ class Gpu:
             return self._graded(lab, submission, evidence_of, compiler, remeasure, profilers)
         except lock.Busy:
             # What the emulator found stands.
-            return _untimed(evidence_of, _in_use())
+            return untimed(evidence_of, _in_use())
 
     def _graded(
         self,
@@ -264,7 +304,7 @@ class Gpu:
         profilers: Sequence[str],
     ) -> dict[str, Evidence]:
         session = self.session()
-        runner = self._runner_of(lab, compiler, _kernels(lab, submission, evidence_of))
+        runner = self._runner_of(lab, compiler, kernels_of(lab, submission, evidence_of))
         oracle = runner.trials.oracle
         for evidence in evidence_of.values():
             runner.prepare(evidence)
@@ -283,9 +323,9 @@ class Gpu:
                 raise lock.Busy
             return self._with_times(lab, submission, graded, runner, oracle, remeasure)
         except lock.Busy:
-            return _untimed(graded, _in_use())
+            return untimed(graded, _in_use())
         except GpuFault as fault:
-            return _untimed(graded, msg("runs.gpu_failed", reason=fault.reason))
+            return untimed(graded, msg("runs.gpu_failed", reason=fault.reason))
 
     def _with_times(
         self,
@@ -299,7 +339,7 @@ class Gpu:
         candidates = [c for evidence in graded.values() for c in runner.timed(evidence)]
         if not candidates:
             reason = msg("runs.no_timed_sizes") if lab.timing is None else None
-            return _untimed(graded, reason)
+            return untimed(graded, reason)
         store = Store(folder())
         key = self._key(lab, submission, graded)
         measurement = None if remeasure else store.get(key)
@@ -343,7 +383,7 @@ class Gpu:
         compiled = bench.compile_references(programs, [v for v in lab.variants if v.name in wanted], sizes)
         for name, program in compiled.items():
             session.add(reference(name), program.built.result.cubin)
-        types = [kernel.dtypes for kernel in _kernels(lab, submission, graded).values()]
+        types = [kernel.dtypes for kernel in kernels_of(lab, submission, graded).values()]
         lab_types = {p.name: p.dtype for p in lab.parameters if p.is_array}
         values = pools(lab, oracle, [*types, lab_types])
         order = bench.SpeedOrder(
@@ -356,7 +396,7 @@ class Gpu:
             host_memory=bench.host_candidates(lab, candidates, values),
         )
         session.reopen()
-        with lock.exclusive(session.device.uuid), prompt():
+        with lock.exclusive(session.device.uuid, still_wanted=session.check_wanted), prompt():
             session.forget()
             return bench.measure_speed(session, order)
 
@@ -446,29 +486,6 @@ def _in_use() -> Message:
     return msg("runs.gpu_in_use")
 
 
-def _kernels(
-    lab: Lab,
-    submission: Submission,
-    evidence_of: Mapping[str, Evidence],
-    programs: Mapping[str, DeviceProgram] | None = None,
-) -> dict[str, BoundKernel]:
-    """Return the kernels that were run, by variant; a file is compiled once for all of its kernels.
-
-    programs: the files with all of these; None: with those that were run.
-    """
-    together: dict[str, list[str]] = {file: list(one.expressions) for file, one in (programs or {}).items()}
-    run = {name: e for name, e in evidence_of.items() if e.interpretation is not None}
-    for evidence in run.values():
-        together.setdefault(evidence.bound.kernel.file, []).append(evidence.bound.expression)
-    return {
-        name: BoundKernel(
-            lab, submission, e.bound, e.interpretation, tuple(dict.fromkeys(together[e.bound.kernel.file]))
-        )
-        for name, e in run.items()
-        if e.interpretation is not None
-    }
-
-
 def _launcher(lab: Lab, compiled: bench.CompiledReference) -> Callable[[Sizes], tuple[str, LaunchRequest] | None]:
     def launch(sizes: Sizes) -> tuple[str, LaunchRequest] | None:
         if not compiled.variant.reference.fits(sizes):
@@ -476,11 +493,3 @@ def _launcher(lab: Lab, compiled: bench.CompiledReference) -> Callable[[Sizes], 
         return reference(compiled.variant.name), bench.reference_request(lab, compiled, sizes)
 
     return launch
-
-
-def _untimed(graded: Mapping[str, Evidence], reason: Message | None) -> dict[str, Evidence]:
-    if reason is None:
-        return dict(graded)
-    return {
-        name: replace(evidence, unmeasured={**evidence.unmeasured, "time": reason}) for name, evidence in graded.items()
-    }

@@ -20,12 +20,14 @@ from grader.lab.expected import Oracle
 from grader.lab.records import Lab, Sizes
 from grader.launching.backend import NEVER_ENDS, BufferArgument, LaunchOutcome, LaunchRequest, reason_msg
 from grader.launching.kernel import BoundKernel
+from grader.launching.programs import DeviceProgram
 from grader.launching.trial import Run, Trials
 from grader.measured import HostMemory, Resources, Timing
 from grader.message import Message, msg, sizes_msg
 from grader.result import CaseKind
 from grader.running.evidence import Evidence
 from grader.running.explain import untraced
+from grader.submission.records import Submission
 from grader.timing import Measurement, lock
 from grader.timing.summary import size_key, student, timings
 
@@ -267,6 +269,29 @@ def _compared(compare: Callable[[], Run]) -> Run:
     return replace(run, outcome=replace(run.outcome, outputs={})) if run.output_is_right else run
 
 
+def kernels_of(
+    lab: Lab,
+    submission: Submission,
+    evidence_of: Mapping[str, Evidence],
+    programs: Mapping[str, DeviceProgram] | None = None,
+) -> dict[str, BoundKernel]:
+    """Return the kernels that were run, by variant; a file is compiled once for all of its kernels.
+
+    programs: the files with all of these; None: with those that were run.
+    """
+    together: dict[str, list[str]] = {file: list(one.expressions) for file, one in (programs or {}).items()}
+    run = {name: e for name, e in evidence_of.items() if e.interpretation is not None}
+    for evidence in run.values():
+        together.setdefault(evidence.bound.kernel.file, []).append(evidence.bound.expression)
+    return {
+        name: BoundKernel(
+            lab, submission, e.bound, e.interpretation, tuple(dict.fromkeys(together[e.bound.kernel.file]))
+        )
+        for name, e in run.items()
+        if e.interpretation is not None
+    }
+
+
 def compute_cases(
     lab: Lab, oracle: Oracle, kernels: Mapping[str, BoundKernel], evidence_of: Mapping[str, Evidence]
 ) -> None:
@@ -317,7 +342,7 @@ def launch_all(session: GpuSession, runner: GpuRunner, every: Iterable[Evidence]
 
     Whoever wants to time waits for all who are at this, and they for each other's timing: nobody returns to the queue
     between two launches, but where a kernel broke the process, which takes longer to replace than most take in all.
-    Raises Busy: the GPU was timed on all the time.
+    Raises Busy: the GPU was timed on all the time.  Raises Needless: the session was closed meanwhile.
     """
     # Each breaks the process once at most, at its end.
     steps = deque[Callable[[], None]]()
@@ -325,7 +350,7 @@ def launch_all(session: GpuSession, runner: GpuRunner, every: Iterable[Evidence]
         steps += session.forget, partial(runner.find_resources, evidence), partial(runner.launch, evidence)
     while steps:
         session.reopen()
-        with lock.shared(session.device.uuid):
+        with lock.shared(session.device.uuid, still_wanted=session.check_open):
             while steps:
                 steps.popleft()()
                 if session.is_broken:
@@ -393,3 +418,12 @@ def _repeated(sizes: Sizes, reason: str, evidence: Evidence) -> Run:
     """Return a timed launch that failed or was wrong, of a kernel that was right when it ran alone."""
     outcome = LaunchOutcome("fault", reason=reason, line=evidence.bound.kernel.line)
     return Run("correct", sizes, outcome, None, backend="gpu")
+
+
+def untimed(graded: Mapping[str, Evidence], reason: Message | None) -> dict[str, Evidence]:
+    """Return the evidence with the reason why there are no times; None: there are none to be had."""
+    if reason is None:
+        return dict(graded)
+    return {
+        name: replace(evidence, unmeasured={**evidence.unmeasured, "time": reason}) for name, evidence in graded.items()
+    }

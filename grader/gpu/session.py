@@ -97,7 +97,7 @@ class TimedKernel:
 
 
 class Needless(Exception):
-    """What is being timed is needless by now."""
+    """What is being timed or launched is needless by now."""
 
 
 class GpuSession:
@@ -118,13 +118,23 @@ class GpuSession:
         self._buffer = SharedBuffer()
         self._is_closed = False
         self.needless = threading.Event()
-        """Set by another thread to have timing end after a round."""
+        """Set by another thread to have timing end after a round, or the wait for it."""
 
     def close(self) -> None:
         # Whoever is at a launch gets no other process for the next.
         self._is_closed = True
         self._process.close()
         self._buffer.close()
+
+    def check_open(self) -> None:
+        """Raise Needless where another thread has closed the session."""
+        if self._is_closed:
+            raise Needless
+
+    def check_wanted(self) -> None:
+        """Raise Needless where nobody wants times any more."""
+        if self._is_closed or self.needless.is_set():
+            raise Needless
 
     def add(self, module: str, cubin: bytes) -> None:
         """Machine code to be launched from under that name."""
@@ -223,8 +233,7 @@ class GpuSession:
 
         Raises GpuFault: a kernel failed.  Raises Needless.
         """
-        if self.needless.is_set():
-            raise Needless
+        self.check_wanted()
         return self._ask(messages.Round(list(names), key), ROUND_LIMIT_S, messages.RoundDone)
 
     def host_copies(

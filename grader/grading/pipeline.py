@@ -94,7 +94,7 @@ def grade(
     with ExitStack() as stack:
         gpu = _start_gpu(stack, backend, lab, processes) if not lab.makes_launches else None
         compiler = warm.compiler if warm is not None else stack.enter_context(CompilerProcess())
-        for_device = stack.enter_context(CompilerProcess()) if gpu is not None and processes >= MANY else compiler
+        for_device = gpu.own_compiler or compiler if gpu is not None else compiler
         from grader.grading.reading import Reading, environment_record
         from grader.lab.expected import Oracle
         from grader.launching.programs import ProgramStore, RememberedLaunches
@@ -123,7 +123,7 @@ def grade(
 
             once = _emulated_once(replace(grading, listeners=NOBODY), submission, kernel_run)
             if gpu is not None:
-                gpu.time_ahead(lab, submission, once.evidence, for_device)
+                gpu.time_ahead(lab, submission, once.evidence, for_device, remeasure)
 
         if not lab.makes_launches:
             # Run the programs; bind, compile, and run the kernels on the emulator, and behind that on the GPU.

@@ -53,27 +53,29 @@ def lock_file(name: str) -> int:
 
 
 @contextmanager
-def exclusive(uuid: str, wait_s: float | None = None) -> Iterator[None]:
+def exclusive(uuid: str, wait_s: float | None = None, still_wanted: Callable[[], None] | None = None) -> Iterator[None]:
     """Hold the GPU while the block runs: nobody else does, with whatever intent.
 
+    still_wanted: called again and again while this waits; what it raises ends that.
     Raises Busy: it was not free within `wait_s` seconds (None: `WAIT_S`).
     """
-    with _held(uuid, wait_s, alone=True):
+    with _held(uuid, wait_s, still_wanted, alone=True):
         yield
 
 
 @contextmanager
-def shared(uuid: str, wait_s: float | None = None) -> Iterator[None]:
+def shared(uuid: str, wait_s: float | None = None, still_wanted: Callable[[], None] | None = None) -> Iterator[None]:
     """Use the GPU while the block runs, beside others who do not time anything.
 
+    still_wanted: as `exclusive` has it.
     Raises Busy: somebody timed for longer than `wait_s` seconds (None: `WAIT_S`).
     """
-    with _held(uuid, wait_s, alone=False):
+    with _held(uuid, wait_s, still_wanted, alone=False):
         yield
 
 
 @contextmanager
-def _held(uuid: str, wait_s: float | None, *, alone: bool) -> Iterator[None]:
+def _held(uuid: str, wait_s: float | None, still_wanted: Callable[[], None] | None, *, alone: bool) -> Iterator[None]:
     if fcntl is None:
         yield
         return
@@ -89,6 +91,8 @@ def _held(uuid: str, wait_s: float | None, *, alone: bool) -> Iterator[None]:
                     while not enter(room, gate, patient=time.monotonic() - began < PATIENCE_S):
                         if time.monotonic() - began >= limit_s:
                             raise Busy
+                        if still_wanted is not None:
+                            still_wanted()
                         time.sleep(POLL_S)
                 finally:
                     _tell(waits=False)

@@ -59,6 +59,7 @@ int main() {
 class Device:
     """What `GpuProcess` is to a session: it makes the transposition that each launch asks for."""
 
+    launch_s = 0.0
     asked: ClassVar[list[tuple[bool, str, tuple[int | str, ...]]]] = []
     """Whether by the main thread, what, and a module's name or the sizes with the block."""
     ready_as: Ready | NoDevice = READY
@@ -88,6 +89,7 @@ class Device:
         given, out, rows, cols = request.launch.arguments
         assert isinstance(given, messages.Array) and isinstance(out, messages.Array)
         assert isinstance(rows, messages.Scalar) and isinstance(cols, messages.Scalar)
+        time.sleep(self.launch_s)
         shape = [int(np.frombuffer(one.value, np.int32)[0]) for one in (rows, cols)]
         self.asked.append((_in_main_thread(), "launch", (*shape, *request.launch.block)))
         with mmap.mmap(descriptors[0], 0) as memory:
@@ -135,6 +137,24 @@ def graded(text: str, folder: Path, lab: Lab, processes: int) -> Result:
     return pipeline.grade(file, lab, GradeOptions(backend="gpu", repairs=False), processes=processes)
 
 
+def run_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have programs take as long as it takes to run ahead what their text tells."""
+    is_known = threading.Event()
+    begin, look = part.Gpu.time_ahead, Reading._observed
+
+    def begun(self: part.Gpu, *given: Any) -> None:
+        begin(self, *given)
+        is_known.set()
+
+    def looked(self: Reading, store: Any) -> Any:
+        is_known.wait(LONG_S)
+        is_known.clear()
+        return look(self, store)
+
+    monkeypatch.setattr(part.Gpu, "time_ahead", begun)
+    monkeypatch.setattr(Reading, "_observed", looked)
+
+
 @pytest.mark.parametrize("block", ["32, 32", "32, 8", 'atoi("32"), 8'])
 def test_launches_ahead_are_made_once_and_change_nothing(
     block: str, tmp_path: Path, lab: Lab, device: type[Device], monkeypatch: pytest.MonkeyPatch
@@ -148,25 +168,12 @@ def test_launches_ahead_are_made_once_and_change_nothing(
         return run(self, request)
 
     monkeypatch.setattr(emulator._Launches, "run", counted)
-    is_known = threading.Event()
-    begin, look = part.Gpu.time_ahead, Reading._observed
-
-    def begun(self: part.Gpu, *given: Any) -> None:
-        begin(self, *given)
-        is_known.set()
-
-    def looked(self: Reading, store: Any) -> Any:
-        # A program that takes as long as what its text tells is run ahead.
-        is_known.wait(LONG_S)
-        return look(self, store)
-
-    monkeypatch.setattr(part.Gpu, "time_ahead", begun)
     results, asked, on_emulator = [], [], []
     for processes in (1, 4):
         device.asked.clear()
         shutil.rmtree(tmp_path / "times", ignore_errors=True)
         if processes > 1:
-            monkeypatch.setattr(Reading, "_observed", looked)
+            run_slowly(monkeypatch)
         emulated = 0
         results.append(graded(WITH_PROGRAM % block, tmp_path, lab, processes))
         asked.append([one[1:] for one in device.asked])
@@ -184,6 +191,45 @@ def test_launches_ahead_are_made_once_and_change_nothing(
         # The program launches what its text speaks of, and nothing was run twice; why a wrong one is wrong is found out
         # by launches that are not remembered.
         assert on_emulator[0] == on_emulator[1]
+
+
+def test_times_that_are_kept_are_not_taken_ahead_again(
+    tmp_path: Path, lab: Lab, device: type[Device], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_slowly(monkeypatch)
+    # By the time that the program has been run, what its text tells is not launched yet.
+    device.launch_s = 0.3
+    timed = []
+    for _grading in range(2):
+        device.asked.clear()
+        graded(WITH_PROGRAM % "32, 32", tmp_path, lab, 4)
+        timed.append([is_main for is_main, asked, _launch in device.asked if asked == "prepare"])
+    assert timed == [[False], []]
+
+
+def test_what_was_run_ahead_is_no_matter_where_there_is_no_gpu_after_all(
+    tmp_path: Path, lab: Lab, device: type[Device], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_slowly(monkeypatch)
+    device.ready_as = NoDevice("none")
+    file = tmp_path / "transpose.cu"
+    file.write_text(WITH_PROGRAM % "32, 32", "utf-8")
+    result = pipeline.grade(file, lab, GradeOptions(backend="auto", repairs=False), processes=4)
+    assert result.environment.backend == "emulator" and result.score.earned > 0
+
+
+def test_threads_that_ask_at_once_have_one_session(device: type[Device], monkeypatch: pytest.MonkeyPatch) -> None:
+    go_on, sessions = threading.Event(), []
+    monkeypatch.setattr(part, "compile_helpers", lambda *_given: go_on.wait(LONG_S) and b"")
+    with part.Gpu() as gpu:
+        threads = [threading.Thread(target=lambda: sessions.append(gpu.session())) for _each in range(2)]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.1)
+        go_on.set()
+        for thread in threads:
+            thread.join(LONG_S)
+        assert sessions == [gpu.session()] * 2
 
 
 @pytest.mark.parametrize("lacking", ["device", "kernels"])
@@ -217,3 +263,17 @@ def test_a_gpu_that_others_hold_is_waited_for_once(
     assert msgspec.json.encode(results[0]) == msgspec.json.encode(results[1])
     assert results[0].environment.backend == "emulator"
     assert waits == [True, False] * 2
+
+
+def test_a_grading_that_is_ended_waits_for_no_gpu(
+    tmp_path: Path, lab: Lab, device: type[Device], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def end(*_given: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(part.Gpu, "prepare", end)
+    began = time.monotonic()
+    with lock.exclusive(READY.uuid), pytest.raises(KeyboardInterrupt):
+        graded(PLAIN, tmp_path, lab, 4)
+    assert time.monotonic() - began < LONG_S
