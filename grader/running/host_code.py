@@ -355,8 +355,8 @@ def _served_by(runs: Sequence[SeenRun], fault: SeenFault) -> set[str]:
     copies = [
         (run, c) for run in runs for c in run.copies if (c.file, c.line, c.way) == (fault.file, fault.line, "out")
     ]
-    made = [(run, c.launches - 1) for run, c in copies if 0 < c.launches <= len(run.order)]
-    return {run.launches[run.order[number].launch].kernel for run, number in made}
+    made = [(run, run.order[c.launches - 1].launch) for run, c in copies if 0 < c.launches <= len(run.order)]
+    return {run.launches[launch].kernel for run, launch in made if launch >= 0}
 
 
 def _crashes(runs: Sequence[SeenRun], kernel: str) -> Iterator[HostFault]:

@@ -142,8 +142,8 @@ COMPILES: Texts = {
     "hint_endless": N_("Look for a macro or a template that expands without end, or a very large initialised array."),
     "refused": N_("The compiler rejected the file without saying why."),
     "hint_command_line": N_(
-        "{name} is to be given on the compiler's command line, -D{name}=…, which does not come with the file: define "
-        "it there, in place of #error."
+        "{name} is expected from the compiler's command line (-D{name}=…), which is not handed in with the "
+        "file: replace #error by a definition of it."
     ),
     "hint_refused": N_("Compile it with nvcc to see the reason."),
     "elsewhere": N_("{file}, line {line}: {message}"),

@@ -123,10 +123,10 @@ PROGRAMS: Texts = {
     "copy_reads_past": N_("The copy reads {bytes} bytes of {array}, which has {size}."),
     "copy_writes_past": N_("The copy writes {bytes} bytes into {array}, which has {size}."),
     "copy_beyond_from": N_(
-        "The copy reads {bytes} bytes from {array} on, of an array of the host's that ends after {left} of them."
+        "The copy reads {bytes} bytes starting at {array}, but that host array ends after {left} of them."
     ),
     "copy_beyond_to": N_(
-        "The copy writes {bytes} bytes from {array} on, into an array of the host's that ends after {left} of them: "
+        "The copy writes {bytes} bytes starting at {array}, but that host array ends after {left} of them: "
         "what lies behind it is overwritten."
     ),
     "copy_other_pitch": N_(
@@ -342,7 +342,7 @@ PROGRAMS: Texts = {
         "The program asks for {bytes} bytes of host memory, and has {used} MiB of the {limit} MiB that this machine "
         "has for it: it ends here. --shrink runs it with a smaller size."
     ),
-    "went_on_without_memory": N_("The program uses what {call} in line {at} is refused here for want of memory."),
+    "went_on_without_memory": N_("The program goes on to use memory that {call} in line {at} could not get here."),
     "hangs": N_("The program did not end within {seconds} s."),
     "no_host_memory": N_(
         "The program asks for {bytes} bytes of host memory; {limit} GiB are allowed here. Run it with a smaller size."

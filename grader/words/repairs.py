@@ -94,7 +94,7 @@ REPAIRS: Texts = {
     "expression_order_after": N_(
         "Line {line} overwrites a value that the statement after it still needs: the two are in the wrong order."
     ),
-    "guard_one": N_("Every thread carries out line {line}, and one alone is to do so."),
+    "guard_one": N_("Every thread executes line {line}, though only one should."),
     "guard_late": N_(
         "Line {line} reads an element before the condition in the statement after it keeps threads from that: the two "
         "are in the wrong order."
@@ -132,8 +132,7 @@ REPAIRS: Texts = {
     "host_twice": N_("Line {line} launches once more what the line before it has launched."),
     "host_parity": N_("The condition in line {line} takes even numbers for odd ones, or odd ones for even ones."),
     "comparison_precedence": N_(
-        "In line {line} the comparison is made first and its result joined by &, | or ^: put what is to be joined in "
-        "brackets."
+        "In line {line} the comparison comes before &, | or ^: put the bitwise operation in brackets."
     ),
     "host_value": N_("The array is not set to zero in line {line}."),
     "host_swap": N_("The two buffers are not exchanged at the end of the loop, after line {line}."),
@@ -376,8 +375,8 @@ REPAIRS: Texts = {
     "launch_block_axes": N_("The two sides of the block are swapped in line {line}."),
     "launch_block": N_("The block size in line {line} is not the one that the kernel is written for."),
     "launch_flat": N_(
-        "The block in line {line} has all of its threads along x, and the kernel numbers them along x and y: give the "
-        "two sides of the block apart."
+        "The block in line {line} has all of its threads along x, but the kernel numbers them along x and y: "
+        "give the block two sides."
     ),
     "launch_size": N_("The block in line {line} has an unfavourable number of threads."),
     "launch_arguments": N_("Two arguments of the launch in line {line} are swapped."),

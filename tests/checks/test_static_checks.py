@@ -86,7 +86,7 @@ def test_compiles_says_what_only_a_command_line_defines(above: str, name: str) -
     error = Diagnostic("transpose.cu", 2, "error", "#error directive: LEN is not defined")
     source = {"transpose.cu": f"{above}\n#error LEN is not defined\n#endif\n"}
     row = check(evidence(compilation=Compilation("errors", (error,)), source=source), "compiles")
-    assert row.hint.startswith("LEN is to be given" if name else "A compiler error stops")
+    assert row.hint.startswith("LEN is expected from" if name else "A compiler error stops")
 
 
 def test_compiles_names_an_error_elsewhere() -> None:
