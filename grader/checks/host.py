@@ -271,6 +271,11 @@ def judge_host_code(evidence: Evidence, settings: HostCodeSettings) -> Verdict:
         is_right = all(run.is_right and run.outcome.status == "ok" and not run.outcome.hazards for run in evidence.runs)
         what = ("data_sound" if settings.of == "data" else "sound") if is_right else "no_fault"
         return passed(msg(f"checks.host_code.{kind}_{what}"))
+    if not faults and host.is_observed and host.partly is not None:
+        nothing = msg(f"checks.host_code.partly_{'data_sound' if settings.of == 'data' else 'sound'}")
+        return passed(joined(host.partly, nothing) or nothing)
+    if not faults and settings.of == "data" and any(fault.message.id == "programs.leak" for fault in host.untidy):
+        return passed(msg("checks.host_code.program_data_sound"))
     if not faults and settings.of == "data":
         return passed(msg("checks.host_code.data_sound" if host.is_observed else "checks.host_code.reads_data_sound"))
     if not faults:

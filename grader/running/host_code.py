@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 
 from grader.lab.records import Sizes
-from grader.message import joined, msg
+from grader.message import Message, joined, msg
 from grader.programs.own_check import compares
 from grader.programs.records import CRASHES, Observation, ProgramFinding
 from grader.running.data_flow import FlowFault, flow_faults, may_be_meant, reached_text
@@ -167,6 +167,7 @@ def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = 
     return HostCode(
         is_there=True,
         is_observed=bool(launches),
+        partly=_partly([run for run in runs if any(x.kernel == kernel.name for x in run.launches)]),
         faults=tuple(dict.fromkeys(fault for fault in faults if fault.kind != "launch")),
         of_launch=tuple(dict.fromkeys(fault for fault in faults if fault.kind == "launch")),
         misleads=any(f.is_of_data or f.kind == "launch" for f in faults) or any(map(_misleads, runs)),
@@ -174,6 +175,18 @@ def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = 
         suspected=tuple(dict.fromkeys(suspected)),
         launched_instead=instead,
     )
+
+
+def _partly(runs: Sequence[SeenRun]) -> Message | None:
+    """Return how a program was run of which nobody has seen a run to its end as it was handed in."""
+    if not runs or any(run.ended and run.change is None for run in runs):
+        return None
+    smaller = next((run.change for run in runs if run.ended and run.change is not None), None)
+    if smaller is not None:
+        return msg("checks.host_code.smaller", name=smaller.name, before=smaller.before, after=smaller.after)
+    # Of several the one that was to show the launches tells more than one at another size.
+    first = min(runs, key=lambda run: (run.change is not None, run.results))
+    return msg("checks.host_code.stopped", line=first.cause_line if first.cause_file in ("", first.files[0]) else 0)
 
 
 def _host_fault(kind: FaultKind, fault: SeenFault | FlowFault | ProgramFinding) -> HostFault:

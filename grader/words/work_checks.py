@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from grader.i18n import _, decimal, form_of, language, ngettext
 from grader.words import N_, Texts
+from grader.words.programs import changed
 
 
 def reads(reads: float, allowed: float) -> str:
@@ -13,6 +14,20 @@ def reads(reads: float, allowed: float) -> str:
     times = ngettext("{n} time", "{n} times", form_of(shown)).format(n=f"{decimal(shown):g}")
     text = _("Every input element is read from global memory {times}; {allowed} would be enough.")
     return text.format(times=times, allowed=f"{decimal(allowed):g}")
+
+
+def stopped(line: int = 0) -> str:
+    """A program that was not run to its end."""
+    if not line:
+        return _("The program was stopped before its end; what follows was not looked at.")
+    text = _("The program was stopped before its end (line {line}); what follows was not looked at.")
+    return text.format(line=line)
+
+
+def smaller(name: str, before: str, after: str) -> str:
+    """A program that came to its end with one of its numbers made smaller alone."""
+    text = _("The program was seen to its end only with {after} in place of {before}.")
+    return text.format(after=after, before=changed(before, name))
 
 
 HOST_CODE: Texts = {
@@ -35,6 +50,10 @@ HOST_CODE: Texts = {
     ),
     "reads_sound": N_("Judging by its text, the host code checks launches for errors and compares results."),
     "data_sound": N_("The program was run: what its kernels work on is copied, filled and freed as it must be."),
+    "stopped": stopped,
+    "smaller": smaller,
+    "partly_data_sound": N_("In what was run, what its kernels work on is copied and filled correctly."),
+    "partly_sound": N_("In what was run, no fault was seen in its launches, copies and times."),
     "reads_data_sound": N_("Judging by its text, the host code fills what its kernels read."),
     "unchecked": N_("The program never checks whether the launch of {kernel} failed."),
     "not_compared": N_("The program compares its results with nothing."),

@@ -412,6 +412,18 @@ def test_what_is_set_past_an_array_is_no_copy() -> None:
     assert row.hint.startswith("Compare the number of bytes with what was allocated")
 
 
+def test_of_host_code_no_more_is_said_than_was_seen() -> None:
+    whole = HostCode(is_there=True, is_observed=True)
+    leak = HostFault("copy", "transpose.cu", 70, msg("programs.leak", array="d"))
+    stopped = msg("checks.host_code.stopped", line=61)
+    rows = [check(evidence(host=x), "host_code") for x in (whole, replace(whole, untidy=(leak,)))]
+    rows.append(check(evidence(host=replace(whole, partly=stopped)), "host_code"))
+    assert [row.status for row in rows] == ["pass"] * 3
+    assert ["freed" in row.message for row in rows] == [True, False, False]
+    assert rows[2].message.startswith("The program was stopped before its end (line 61)")
+    assert rows[2].message.endswith("In what was run, what its kernels work on is copied and filled correctly.")
+
+
 def test_a_constant_filled_in_part_counts_where_results_are_wrong() -> None:
     wrong = (run("correct", Difference(total=4096, mismatches=9, name="out")),)
     other_pitch = host(msg("programs.copy_other_pitch", array="d", pitch=512, given=64))

@@ -401,6 +401,8 @@ if (cudaGetLastError()) return 1; cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost
     found = judged(tmp_path, program(main))
     assert found.is_observed
     assert found.faults == ()
+    assert found.partly is not None
+    assert found.partly.id == "checks.host_code.stopped"
 
 
 @pytest.mark.slow
@@ -419,8 +421,11 @@ __global__ void other(float *c, int n) { for (int i = threadIdx.x; i < n * n; i 
 int main() { give(); int bad = 0; for (int v = 0; v < 2; v++) {
 if (v) mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); else other<<<1, 32>>>(c, n);
 if (cudaGetLastError()) return 1; cudaMemcpy(r, c, n * n, cudaMemcpyDeviceToHost); for (int i = 0; i < n * n; i++) bad += r[i] != e[i]; } return bad; }"""
-    for kernel in ("mul", "other"):
-        assert [fault.kind for fault in judged(tmp_path, program(main), kernel=kernel).faults] == ["copy"]
+    for kernel, change in (("mul", None), ("other", None), ("mul", SMALLER)):
+        found = judged(tmp_path, program(main), kernel=kernel, change=change)
+        assert [fault.kind for fault in found.faults] == ["copy"]
+        # What was not seen as it is, is not said of it as it is.
+        assert (found.partly.id if found.partly else None) == (change and "checks.host_code.smaller")
 
 
 @pytest.mark.parametrize(("fill", "wanted"), [("", ["unfilled"]), ("cudaMemcpyToSymbol(w, h, 4); ", [])])
