@@ -21,6 +21,7 @@ from grader.launching.kernel import geometry
 from grader.message import Message, joined, msg, sizes_msg
 from grader.programs.records import DeviceCall
 from grader.running.evidence import Evidence, Instead
+from grader.submission.kernels.records import SeenRun
 
 SEEN = {"seen": True}
 """Of a fault that a run of the program showed, whatever its kernels are."""
@@ -273,7 +274,7 @@ def judge_host_code(evidence: Evidence, settings: HostCodeSettings) -> Verdict:
         return passed(msg(f"checks.host_code.{kind}_{what}"))
     if not faults and host.is_observed and host.partly is not None:
         nothing = msg(f"checks.host_code.partly_{'data_sound' if settings.of == 'data' else 'sound'}")
-        return passed(joined(host.partly, nothing) or nothing)
+        return passed(joined(_seen_of(host.partly), nothing) or nothing)
     if not faults and settings.of == "data" and any(fault.message.id == "programs.leak" for fault in host.untidy):
         return passed(msg("checks.host_code.program_data_sound"))
     if not faults and settings.of == "data":
@@ -304,6 +305,14 @@ def judge_host_code(evidence: Evidence, settings: HostCodeSettings) -> Verdict:
         data=data,
         file="" if first.file == evidence.bound.kernel.file else first.file,
     )
+
+
+def _seen_of(run: SeenRun) -> Message:
+    """Return how a program was run that nobody has seen to its end as it was handed in."""
+    change = run.change
+    if run.ended and change is not None:
+        return msg("checks.host_code.smaller", name=change.name, before=change.before, after=change.after)
+    return msg("checks.host_code.stopped", line=run.cause_line if run.cause_file in ("", run.files[0]) else 0)
 
 
 def _fault_hint(kind: str) -> Message:

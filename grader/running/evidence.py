@@ -25,6 +25,7 @@ from grader.message import Message
 from grader.programs.records import LIBRARY, CallLaunch, CallSeen, DeviceCall
 from grader.ptx.records import Hazard, LineCounter, LineWork
 from grader.result import CaseKind
+from grader.submission.kernels.records import SeenRun
 from grader.submission.lexical import without_comments
 from grader.submission.records import Interpretation, Missing, VariantBinding
 
@@ -298,7 +299,7 @@ class HostCode:
 
     is_there: a program with host code that feeds its kernels was handed in.
     is_observed: it was run; else its text was read.
-    partly: how its program was run, where no run as it was handed in came to its end.
+    partly: the run that shows the most of it, where none as it was handed in came to its end.
     untidy: worth knowing, and wrong in no way that matters.
     of_launch: what is wrong with a launch itself, which is another check's.
     misleads: something is wrong with the data or a launch anywhere in the program, so that what it says of results need
@@ -312,7 +313,7 @@ class HostCode:
 
     is_there: bool
     is_observed: bool = False
-    partly: Message | None = None
+    partly: SeenRun | None = None
     faults: tuple[HostFault, ...] = ()
     untidy: tuple[HostFault, ...] = ()
     of_launch: tuple[HostFault, ...] = ()

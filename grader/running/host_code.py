@@ -12,13 +12,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 
 from grader.lab.records import Sizes
-from grader.message import Message, joined, msg
+from grader.message import joined, msg
 from grader.programs.own_check import compares
 from grader.programs.records import CRASHES, Observation, ProgramFinding
 from grader.running.data_flow import FlowFault, flow_faults, may_be_meant, reached_text
 from grader.running.evidence import NO_HOST_CODE, OF_DATA, FaultKind, HostCode, HostFault
 from grader.running.own_program import freed_otherwise, launched_instead, never_launches, never_read, read_early
-from grader.submission.kernels.records import Kernel, SeenFault, SeenLaunch, SeenRun
+from grader.submission.kernels.records import Kernel, SeenFault, SeenLaunch, SeenRun, seen_in_part
 from grader.submission.lexical import line_of_main, without_comments
 from grader.submission.records import Missing, Submission
 from grader.submission.source import SourceText
@@ -138,8 +138,7 @@ def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = 
     is_unread = any(fault.message.id in ("programs.never_read", *_NOT_FETCHED) for fault in faults)
     if not is_unread and not compares(whole):
         name = next(iter(programs))
-        line = launches[0].line if launches else line_of_main(programs[name])
-        file = launches[0].file if launches else name
+        file, line = (launches[0].file, launches[0].line) if launches else (name, line_of_main(programs[name]))
         faults.append(HostFault("not_compared", file, line, msg("checks.host_code.not_compared")))
     elif not is_unread:
         faults += [fault for run in true for fault in never_read(run, kernel.name, texts)]
@@ -167,7 +166,7 @@ def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = 
     return HostCode(
         is_there=True,
         is_observed=bool(launches),
-        partly=_partly([run for run in runs if any(x.kernel == kernel.name for x in run.launches)]),
+        partly=seen_in_part(runs, kernel.name),
         faults=tuple(dict.fromkeys(fault for fault in faults if fault.kind != "launch")),
         of_launch=tuple(dict.fromkeys(fault for fault in faults if fault.kind == "launch")),
         misleads=any(f.is_of_data or f.kind == "launch" for f in faults) or any(map(_misleads, runs)),
@@ -175,18 +174,6 @@ def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = 
         suspected=tuple(dict.fromkeys(suspected)),
         launched_instead=instead,
     )
-
-
-def _partly(runs: Sequence[SeenRun]) -> Message | None:
-    """Return how a program was run of which nobody has seen a run to its end as it was handed in."""
-    if not runs or any(run.ended and run.change is None for run in runs):
-        return None
-    smaller = next((run.change for run in runs if run.ended and run.change is not None), None)
-    if smaller is not None:
-        return msg("checks.host_code.smaller", name=smaller.name, before=smaller.before, after=smaller.after)
-    # Of several the one that was to show the launches tells more than one at another size.
-    first = min(runs, key=lambda run: (run.change is not None, run.results))
-    return msg("checks.host_code.stopped", line=first.cause_line if first.cause_file in ("", first.files[0]) else 0)
 
 
 def _host_fault(kind: FaultKind, fault: SeenFault | FlowFault | ProgramFinding) -> HostFault:

@@ -15,6 +15,7 @@ from grader.message import Message, msg, verbatim
 from grader.ptx.records import Hazard
 from grader.result import CaseKind
 from grader.running.evidence import HostCode, HostFault
+from grader.submission.kernels.records import SeenRun
 from grader.words import fault_title
 from tests.checks.evidence_factory import check, evidence, hazard, run
 
@@ -415,7 +416,7 @@ def test_what_is_set_past_an_array_is_no_copy() -> None:
 def test_of_host_code_no_more_is_said_than_was_seen() -> None:
     whole = HostCode(is_there=True, is_observed=True)
     leak = HostFault("copy", "transpose.cu", 70, msg("programs.leak", array="d"))
-    stopped = msg("checks.host_code.stopped", line=61)
+    stopped = SeenRun(("transpose.cu",), cause_file="transpose.cu", cause_line=61)
     rows = [check(evidence(host=x), "host_code") for x in (whole, replace(whole, untidy=(leak,)))]
     rows.append(check(evidence(host=replace(whole, partly=stopped)), "host_code"))
     assert [row.status for row in rows] == ["pass"] * 3

@@ -280,6 +280,14 @@ class SeenRun:
     copies: tuple[SeenCopy, ...] = ()
 
 
+def seen_in_part(runs: Sequence[SeenRun], kernel: str) -> SeenRun | None:
+    """Return the run with a kernel that shows the most of a program, where none as it was handed in came to its end."""
+    own = [run for run in runs if any(launch.kernel == kernel for launch in run.launches)]
+    if any(run.ended and run.change is None for run in own):
+        return None
+    return min(own, key=lambda run: (not run.ended, run.change is not None, run.results), default=None)
+
+
 @dataclass(frozen=True, slots=True)
 class ObservedRuns:
     """All runs of a submission's programs, those as they were handed in first.
