@@ -421,7 +421,7 @@ def _repeated(sizes: Sizes, reason: str, evidence: Evidence) -> Run:
 
 
 def untimed(graded: Mapping[str, Evidence], reason: Message | None) -> dict[str, Evidence]:
-    """Return the evidence with the reason why there are no times; None: there are none to be had."""
+    """Return the evidence with the reason why there are no times, if there is one to be told."""
     if reason is None:
         return dict(graded)
     return {

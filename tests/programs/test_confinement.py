@@ -109,7 +109,10 @@ CRASHES = {
     }""": "programs.crash_in_free_pinned",
     "volatile int zero = 0; return 100 / zero;": "programs.division_by_zero",
     "abort();": "programs.aborted",
-    "cudaMemcpy((void*)7, (void*)(1ull << 33), 1 << 20, cudaMemcpyHostToHost);": "programs.bad_address",
+    "cudaMemcpy((void*)7, (void*)(1ull << 40), 1 << 20, cudaMemcpyHostToHost);": "programs.bad_address",
+    "char *d, *h = (char*)(1ull << 40); cudaMalloc(&d, 64); cudaMemcpy(d, h, 64, cudaMemcpyHostToDevice);": (
+        "programs.bad_address"
+    ),
     "for (char* volatile p;;) { p = (char*)malloc(100 << 20); p[0] = 1; }": "programs.host_memory",
 }
 
@@ -118,6 +121,7 @@ CRASHES = {
 def test_a_crash_is_told(tmp_path: Path, host_cache: Path, body: str) -> None:
     got = run(tmp_path, f"__global__ void k() {{}}\nint main() {{ {body} return 0; }}\n", host_cache)
     assert got.cause is not None and got.cause.id == CRASHES[body]
+    assert got.cause.data.get("address", "0x10000000000") == "0x10000000000"
     assert got.exit is None
 
 

@@ -18,6 +18,7 @@ from grader.programs.runtime import table
 from grader.programs.runtime.calls import Calls
 from grader.programs.runtime.copies import H2D, MAX_ROWS, Rows, memcpy_2d, memset_2d
 from grader.programs.runtime.devices import model_of
+from grader.programs.runtime.libraries.calls import note_write
 from grader.programs.runtime.ordering import NOWHERE
 from grader.programs.runtime.state import CudaError, Kernel, ProgramEnded, State
 from grader.programs.sandbox.guest import BYTES_PER_INSTRUCTION, BadPointer, Guest
@@ -263,3 +264,19 @@ def test_diagonals_of_an_empty_band_matrix_are_not_counted_one_by_one() -> None:
     (library,) = state.libraries
     # Lower, not transposed, not unit; no row, and as many diagonals as an int can say.
     assert product(library, 0, 0, 0, 0, diagonals, 4096, diagonals + 1, 4096, 1, 1, 0) == 0
+
+
+def test_a_sort_beyond_its_arrays_is_left_to_the_kernels_which_tell_of_it() -> None:
+    state, _wasi = make()
+    count = 20_000
+    keys, result, short = (
+        state.memory.allocate(name, size, "global", 0, "")
+        for name, size in (("keys", 4 * count), ("result", 4 * count), ("short", 4 * count - 4))
+    )
+    for one in (keys, result):
+        note_write(state, (one.view(0, one.size), one))
+    sort = function_of(state, "graderRadixSort")
+    for given, to, status in ((keys, result, 0), (keys, short, 1), (short, result, 1)):
+        assert sort(given.base, to.base, 0, 0, count, 1, 4, 0, 0, 32, 0, 0, 1, 0) == status
+    assert sort(keys.base, keys.base, result.base + 4, result.base, count, 1, 4, 4, 0, 32, 0, 0, 1, 0) == 1
+    assert not state.findings

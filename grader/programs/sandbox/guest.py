@@ -147,7 +147,7 @@ class Guest:
 
         Zig's malloc() (`lib/c/malloc.zig`) has a header before each block: six bits for its alignment, then its size.
         """
-        if address % MALLOC_ALIGNMENT or address < NULL_BYTES:
+        if address % MALLOC_ALIGNMENT or not NULL_BYTES <= address <= self.size():
             return None
         (header,) = self.unpack("Q", address - 8)
         size = int(header) >> 6

@@ -10,7 +10,8 @@ import numpy as np
 
 from grader.programs.device_memory import DeviceMemory
 from grader.programs.runtime.libraries.calls import Arguments, Array, Call, served, takes
-from grader.programs.runtime.state import Handlers
+from grader.programs.runtime.memory import shared_at
+from grader.programs.runtime.state import Handlers, State
 
 FEWEST = 1 << 14
 """Keys; fewer are sorted by CUB's kernels, which are listed and counted then."""
@@ -27,6 +28,11 @@ def radix_sort(call: Call, args: Arguments) -> int | None:
     is_here = isinstance(state.memory, DeviceMemory) and not state.hollow and args.stream not in state.graphs.captures
     is_sound = args.key_bytes in (1, 2, 4, 8) and 0 <= args.begin_bit < args.end_bit <= 8 * args.key_bytes
     if count < FEWEST or not is_here or not is_sound or args.value_bytes < 0:
+        return _BY_KERNELS
+    key_bytes, moved_bytes = count * args.key_bytes, count * args.value_bytes
+    operands = (args.keys, key_bytes), (args.sorted, key_bytes), (args.values, moved_bytes), (args.moved, moved_bytes)
+    if not all(_is_within(state, address, size) for address, size in operands if size):
+        # Of what they reach beyond an array the kernels tell.
         return _BY_KERNELS
     call.work(count, _COST + args.value_bytes)
     keys = call.array(args.keys, count, f"u{args.key_bytes}")
@@ -48,6 +54,15 @@ def radix_sort(call: Call, args: Arguments) -> int | None:
     sign = keys[0].dtype.type(1 << 8 * args.key_bytes - 1) if args.kind == _SIGNED else keys[0].dtype.type(0)
     call.store(call.array(args.sorted, count, keys[0].dtype.str), ranks ^ sign)
     return None
+
+
+def _is_within(state: State, address: int, size: int) -> bool:
+    """Whether so many bytes lie in one array."""
+    allocation = state.memory.find(address)
+    begin = allocation.base if allocation is not None else 0
+    if allocation is None and (allocation := shared_at(state, address)) is not None:
+        begin = allocation.host
+    return allocation is not None and begin <= address and address + size <= begin + allocation.size
 
 
 def _ranks(keys: Array, args: Arguments) -> Array:
