@@ -28,7 +28,7 @@ from grader.programs.starts import applied, changes
 from grader.repair.clues import clues_of
 from grader.repair.function import Change, changed, host_functions
 from grader.repair.host_arguments import host_of
-from grader.repair.host_calls import host_changes, waits
+from grader.repair.host_calls import host_changes, leaves_memory, waits
 from grader.repair.program import Rerun
 from grader.repair.ranking import changes_of, in_order
 from grader.repair.verified import VerifiedRepair, diff_lines
@@ -144,12 +144,13 @@ def host_repairs(
         if number >= MAX_RUN or not left:
             break
         source = parsed.source
-        submission = rerun({source.path: replace(source, text=changed(source.text, change), written=None)})
+        text = changed(source.text, change)
+        submission = rerun({source.path: replace(source, text=text, written=None)})
         if any(_has_faults(submission, evidence) for evidence in faultless.values()):
             continue
         wanted = [s for s in left if s.is_wrong or s.names(parsed, change)]
-        mended = [(s, names) for s in wanted if (names := _mended(s, submission))]
-        diff = tuple(diff_lines(source.text, changed(source.text, change)))
+        mended = [(s, names) for s in wanted if (names := _mended(s, submission, source.text, text))]
+        diff = tuple(diff_lines(source.text, text))
         is_checked = all(s.is_wrong for s, _names in mended)
         together = tuple(s.evidence.variant.name for s, _names in mended)
         for subject, names in mended:
@@ -277,8 +278,11 @@ def _cost(change: Change, lines: set[int]) -> float:
     return change.cost + (0.0 if change.line in lines or change.group == "missing" or not lines else 1.0)
 
 
-def _mended(subject: _Subject, submission: Submission) -> tuple[str, ...]:
-    """Return the checks that pass in a changed program; () where one of them does not."""
+def _mended(subject: _Subject, submission: Submission, before: str, after: str) -> tuple[str, ...]:
+    """Return the checks that pass in a changed program; () where one of them does not.
+
+    before, after: the text of the changed file.
+    """
     evidence, variant = subject.evidence, subject.evidence.variant.name
     binding = submission.bindings.get(variant)
     if not isinstance(binding, VariantBinding) or binding.kernel.name != evidence.bound.kernel.name:
@@ -288,11 +292,12 @@ def _mended(subject: _Subject, submission: Submission) -> tuple[str, ...]:
     if not host.is_observed or any(fault.message.id == "programs.never_read" for fault in host.faults):
         # The copy that failed was to fetch what nothing fetches now.
         return ()
+    if leaves_memory(evidence.host, host, before, after, was_whole=False):
+        return ()
     own = binding.kernel.name
     if any(x.hazards for run in submission.observed.runs for x in run.launches if run.results and x.kernel == own):
         return ()
-    after = BoundKernel(subject.kernel.lab, submission, binding, binding.interpretations[0])
-    word = said_of(after)
+    word = said_of(BoundKernel(subject.kernel.lab, submission, binding, binding.interpretations[0]))
     if (subject.is_wrong and word is None) or (word is not None and not word.is_right):
         return ()
     verdicts = {c.check: c for c in judge(replace(evidence, binding=binding, host=host, own_check=None))}

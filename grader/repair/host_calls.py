@@ -26,6 +26,7 @@ from grader.repair.nodes import (
     value_of,
 )
 from grader.repair.several_places import tree_changes
+from grader.running.evidence import HostCode
 from grader.submission.compile_time import mentioned
 from grader.submission.cpp.tree import ParsedFile, declared_name, qualifiers_of
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 STREAM_AT = {"cudaStreamSynchronize": 0, "cudaMemcpyAsync": 4, "cudaMemsetAsync": 3, "cudaEventRecord": 1}
 """Calls that name a stream, and where."""
 MAX_STREAMS = 3
+LEAK = "programs.leak"
 _CLOCK = re.compile(r"\bnow\(\)|\bclock\(\)|omp_get_wtime|gettimeofday|clock_gettime|QueryPerformanceCounter")
 _AT_WORK = re.compile(r"\bcuda[A-Z]|<<<")
 _LEADING = re.compile(r"^(?:d|h|dev|device|host|g|gpu|cpu|c|const)_?(?=[A-Z_a-z])", re.IGNORECASE)
@@ -429,3 +431,17 @@ def _once(parsed: ParsedFile, function: Function) -> Iterator[Change]:
             continue
         if not _ALLOCATES.search(function.text(body)):
             yield function.replacement("host", node, function.text(body), 0.4, "once", "once")
+
+
+_GIVES_BACK = re.compile(r"\b(?:cuda(?:Free|HostUnregister)\w*|free|delete)\b")
+
+
+def leaves_memory(before: HostCode, after: HostCode, text: str, new_text: str, *, was_whole: bool) -> bool:
+    """Whether with a change memory is left behind that was given back without it.
+
+    before, after: the host code as it was run without the change and with it.  text, new_text: a file likewise.
+    was_whole: it came to its end without the change, so that what it left then was seen; else the change is asked
+    whether it takes away a call that gives memory back.
+    """
+    known, left = ({f.message.data["array"] for f in h.untidy if f.message.id == LEAK} for h in (before, after))
+    return bool(left - known) and (was_whole or len(_GIVES_BACK.findall(new_text)) < len(_GIVES_BACK.findall(text)))

@@ -18,10 +18,10 @@ from grader.programs.execution import CompiledProgram
 from grader.programs.records import Observation
 from grader.programs.sources import Program
 from grader.repair.clues import clues_of
-from grader.repair.function import Change, Function, functions_of
+from grader.repair.function import Change, Function, changed, functions_of
 from grader.repair.host import ANYWHERE, NAMED, WAITS
 from grader.repair.host_arguments import directions_at, host_of
-from grader.repair.host_calls import host_changes, initial_changes, lifetime_changes, waits
+from grader.repair.host_calls import host_changes, initial_changes, leaves_memory, lifetime_changes, waits
 from grader.repair.launches import grid_changes, launches_of
 from grader.repair.of_cost import COSTS, changed_program, cheaper, limits_beside
 from grader.repair.ranking import IN_PLANE, changes_of, in_order
@@ -118,7 +118,13 @@ def _graded(
         if not any(c.status == "fail" for c in own):
             continue
         repair = judged(parsed, evidence, change, own, judge(after[name]), after[name], ("speedup",))
-        if repair is None or not repair.is_shown:
+        was_whole = all(run.outcome.status == "ok" for run in evidence.runs)
+        texts = parsed.source.text, changed(parsed.source.text, change)
+        if (
+            repair is None
+            or not repair.is_shown
+            or leaves_memory(evidence.host, after[name].host, *texts, was_whole=was_whole)
+        ):
             return []
         repairs.append(replace(repair, proof="call"))
     return repairs

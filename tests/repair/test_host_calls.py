@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from grader.message import msg
 from grader.repair.blocks import limit_changes
 from grader.repair.faster_changes import shape_changes
 from grader.repair.function import Change, changed
@@ -14,12 +15,14 @@ from grader.repair.host_calls import (
     given_changes,
     host_changes,
     initial_changes,
+    leaves_memory,
     lifetime_changes,
     stream_changes,
     waits,
 )
 from grader.repair.host_slips import host_slip_changes
 from grader.repair.launches import grid_changes, launch_changes, launches_of, named_like
+from grader.running.evidence import HostCode, HostFault
 from grader.submission.cpp.parse import parse
 from grader.submission.source import SourceText
 
@@ -570,3 +573,29 @@ def test_an_event_that_ends_a_time_is_recorded_behind_the_launch() -> None:
 )
 def test_an_argument_is_named_like_a_parameter(text: str, name: str) -> None:
     assert named_like(text, ["mean", "dev"]) == name
+
+
+GIVEN_BACK = "CHECK(cudaFree(part));\ncudaFree(in);"
+
+
+@pytest.mark.parametrize(
+    ("known", "left", "text", "was_whole", "is_lost"),
+    [
+        ((), ("part",), "cudaFree(in);", False, True),
+        # What a program that did not come to its end would have left as well is no matter of the change.
+        ((), ("part",), GIVEN_BACK, False, False),
+        ((), ("part",), GIVEN_BACK, True, True),
+        (("part",), ("part",), "cudaFree(in);", True, False),
+        ((), (), "cudaFree(in);", True, False),
+    ],
+)
+def test_memory_that_was_given_back_is_not_left(
+    known: tuple[str, ...], left: tuple[str, ...], text: str, was_whole: bool, is_lost: bool
+) -> None:
+    hosts = [
+        HostCode(
+            True, untidy=tuple(HostFault("copy", "k.cu", 9, msg("programs.leak", array=a, bytes=8)) for a in names)
+        )
+        for names in (known, left)
+    ]
+    assert leaves_memory(hosts[0], hosts[1], GIVEN_BACK, text, was_whole=was_whole) is is_lost
