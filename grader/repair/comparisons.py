@@ -1,13 +1,25 @@
-"""What is wrong at an expression's part, and changes of comparisons, which decide more than most others do."""
+"""What is wrong at an expression's part, in words too, and changes of comparisons, which decide more than others do."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from grader.message import Message, msg
 from grader.repair.function import Change, Function, Kind, is_rounded_down, stands_in_index
-from grader.repair.nodes import LEAVES, ancestors, decides_to_leave, listed, operator_of, sides_of
-from grader.submission.cpp.tree import LOOPS, declared_name
+from grader.repair.nodes import (
+    LEAVES,
+    ancestors,
+    condition_of,
+    decides_to_leave,
+    listed,
+    operator_of,
+    sides_of,
+    unbracketed,
+)
+from grader.submission.cpp.tree import LOOPS, WORD, ParsedFile, declared_name
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -181,3 +193,85 @@ def _counts_whole_parts(function: Function, node: Node) -> bool:
     values = [n.child_by_field_name("value") for n in function.nodes if n.type == "init_declarator"]
     definitions = [v for v in values if v is not None and v.parent is not None and declared_name(v.parent) == name]
     return any(is_rounded_down(function, side) for side in (right, *definitions))
+
+
+MOST_QUOTED = 60
+_OF_WARP = re.compile(r"32|(?i:\w*warp\w*)")
+_NUMBER = re.compile(r"(?:0[xX][\da-fA-F]+|[\d.]+(?:[eE][-+]?\d+)?)[fFuUlL]*")
+_NAME = re.compile(r"[^\W\d]\w*")
+_LIMIT = re.compile(r"(?P<index>[^<>=!&|]+?) *(?:<|>=) *\w[\w.]*\)*")
+_EXPRESSIONS = ("identifier", "number_literal")
+_MADE_OF = ("binary_expression", "parenthesized_expression", "field_expression")
+
+
+def about_msg(change: Change) -> Message | None:
+    """Return which part of the line is wrong, and in what way where that is known; None where it is too long."""
+    if not change.code or len(change.code) > MOST_QUOTED:
+        return None
+    way = (change.was, change.edits[0].text) if len(change.edits) == 1 else ("", "")
+    form = "_equal" if way in NEAR and way[1].endswith("=") else "_unequal" if way in NEAR else ""
+    if change.detail == "step" and change.was == "blockDim.x" and _OF_WARP.fullmatch(way[1]):
+        form = "_lanes"
+    if change.kind == "guard" and _are_exchanged(*way):
+        form = "_exchanged"
+    if change.kind == "guard" and not form:
+        return None
+    if form:
+        return msg(f"repairs.code{form}", quoted=change.code)
+    for name, pattern in (("name", _NAME), ("number", _NUMBER), ("operator", re.compile(r"[^\w\s()]+"))):
+        if pattern.fullmatch(way[0]) and pattern.fullmatch(way[1]):
+            if change.code != change.was:
+                return msg(f"repairs.code_{name}_in", piece=change.was, quoted=change.code)
+            if name != "operator":
+                return msg(f"repairs.code_{name}", quoted=change.code)
+    return msg("repairs.code", quoted=change.code)
+
+
+def _are_exchanged(text: str, other: str) -> bool:
+    """Whether two conditions differ by two names alone, which have changed places."""
+    one, two = WORD.findall(text), WORD.findall(other)
+    return (
+        len(one) == len(two) and sorted(one) == sorted(two) and sum(a != b for a, b in zip(one, two, strict=True)) == 2
+    )
+
+
+def with_code(parsed: ParsedFile, change: Change) -> Change:
+    """Return a change with the expression that its words quote: of a missing condition, what it has to limit.
+
+    That is the smallest expression which all of its edits touch; the same change where there is none.
+    """
+    if change.code or not change.edits:
+        return change
+    text = parsed.source.text
+    start, end = (
+        len(text[:place].encode()) for place in (min(e.start for e in change.edits), max(e.end for e in change.edits))
+    )
+    is_inserted = start == end
+    if is_inserted:
+        is_first = not start or parsed.data[start - 1 : start] in (b" ", b"\t", b"\n", b"(")
+        start, end = (start, end + 1) if is_first else (start - 1, end)
+    node = parsed.root.named_descendant_for_byte_range(start, end)
+    while is_inserted and node is not None and node.parent is not None and node.parent.type in _MADE_OF:
+        # What is put in belongs to the whole.
+        node = node.parent
+    if node is None:
+        return change
+    if change.detail == "missing":
+        return replace(change, code=_unlimited(parsed, change, node)) if change.kind == "guard" else change
+    if not (node.type.endswith("_expression") or node.type in _EXPRESSIONS):
+        return change
+    was = text[change.edits[0].start : change.edits[0].end] if len(change.edits) == 1 else ""
+    return replace(change, was=was, code=" ".join(parsed.text(unbracketed(node)).split()))
+
+
+def _unlimited(parsed: ParsedFile, change: Change, place: Node) -> str:
+    """Return what the tests of a missing condition limit and no condition around the place does; "" if not known."""
+    text = change.edits[0].text.strip()
+    text = text.partition("?")[0] if text.startswith("(") else text.removesuffix("return;").strip()
+    tests = [part.strip().removeprefix("if").strip(" !(") for part in re.split(r"&&|\|\|", text)]
+    limits = [_LIMIT.fullmatch(test.strip()) for test in tests]
+    around = [parsed.text(c) for a in ancestors(place, parsed.root) if (c := condition_of(a)) is not None]
+    known = {test.strip(" ()") for condition in around for test in re.split(r"&&|\|\|", condition)}
+    names = [m["index"] for m, test in zip(limits, tests, strict=True) if m and test.strip(" ()") not in known]
+    is_whole = all(m is not None and m["index"].count("(") == m["index"].count(")") for m in limits)
+    return ", ".join(dict.fromkeys(names)) if is_whole else ""

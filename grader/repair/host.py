@@ -26,6 +26,7 @@ from grader.programs.own_check import references_in, said
 from grader.programs.records import Start
 from grader.programs.starts import applied, changes
 from grader.repair.clues import clues_of
+from grader.repair.comparisons import with_code
 from grader.repair.function import Change, changed, host_functions
 from grader.repair.host_arguments import host_of
 from grader.repair.host_calls import host_changes, leaves_memory, waits
@@ -150,7 +151,7 @@ def host_repairs(
             continue
         wanted = [s for s in left if s.is_wrong or s.names(parsed, change)]
         mended = [(s, names) for s in wanted if (names := _mended(s, submission, source.text, text))]
-        diff = tuple(diff_lines(source.text, text))
+        diff, change = tuple(diff_lines(source.text, text)), with_code(parsed, change)
         is_checked = all(s.is_wrong for s, _names in mended)
         together = tuple(s.evidence.variant.name for s, _names in mended)
         for subject, names in mended:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from grader.repair import host_arguments
@@ -198,7 +199,8 @@ def _places(host: host_arguments.Host, call: host_arguments.Call) -> Iterator[Ch
         if block != whole and used and used[-1].start_byte < call.statement.start_byte:
             # In a loop it is freed more than once.
             yield _later(call, used[-1], 0.8)
-        yield Change("host", call.line, (away,), 1.9, "order", "extra")
+        detail = "freed_early" if _is_freed_once(host, call) else "extra"
+        yield replace(Change("host", call.line, (away,), 1.9, "order", detail), code=function.text(call.node))
         return
     is_back = "DeviceToHost" in call.text(3) or "FromSymbol" in call.name
     for near, statement in enumerate(reversed(before) if not is_back else ()):
@@ -223,7 +225,17 @@ def _places(host: host_arguments.Host, call: host_arguments.Call) -> Iterator[Ch
         if near < 2:
             yield _later(call, statement, 1.0 + 0.3 * near)
     if call.name in host_arguments.SETS:
-        yield Change("host", call.line, (away,), 1.5, "order", "extra")
+        yield replace(Change("host", call.line, (away,), 1.5, "order", "extra"), code=function.text(call.node))
+
+
+def _is_freed_once(host: host_arguments.Host, call: host_arguments.Call) -> bool:
+    """Whether what a call frees is allocated beside it, and no other call frees it."""
+    names = host_arguments.names_in_text(call.text(0))
+    same = [c for c in host.calls if c.function.item == call.function.item and c.node != call.node]
+    same = [c for c in same if names & host_arguments.names_in_text(c.text(0))]
+    return not any(c.name in host_arguments.FREES for c in same) and any(
+        c.name in host_arguments.ALLOCATES and c.statement.parent == call.statement.parent for c in same
+    )
 
 
 def _last(block: Node | None) -> Node | None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _NARROW = re.compile(
     r"(?:(?:un)?signed\s+)?(?:short|char)(?:\s+(?:unsigned|int))*|ushort|uchar|(?:std::)?u?int(?:8|16)_t"
 )
+_FRACTION = re.compile(r"(?:const\s+)?(?:float|double|__half)[234]?(?:\s+const)?")
 _UNSIGNED = re.compile(r"unsigned(?:\s+(?:int|long))*|size_t|uint32_t|uint64_t|uint")
 
 
@@ -164,7 +165,16 @@ def _first_values(function: Function, node: Node) -> Iterator[Change]:
                 yield function.replacement("initial_value", value, "0", cost, group, line=function.line(declarator))
             accumulates = name is not None and f"{function.text(name)} +=" in function.text(function.body)
             if accumulates and "int" in function.text(type_node).split():
-                yield function.replacement("expression", type_node, "float", 2.4, "type", line=function.line(node))
+                line, detail = function.line(node), "integer" if _takes_fractions(function, name) else ""
+                yield function.replacement("expression", type_node, "float", 2.4, "type", detail, line=line)
+
+
+def _takes_fractions(function: Function, name: Node | None) -> bool:
+    """Whether a variable is added to what is made of floating-point numbers."""
+    fractions = {v.name for v in function.variables if _FRACTION.fullmatch(v.type)}
+    added = [a for n in function.nodes if (a := assignment_of(n)) is not None and a[1] == "+="]
+    values = [value for target, _sign, value in added if name and function.text(target) == function.text(name)]
+    return any(fractions & function.parsed.words(value) for value in values)
 
 
 def _stale(function: Function, node: Node) -> Iterator[Change]:

@@ -17,7 +17,7 @@ from grader.launching.kernel import BoundKernel
 from grader.launching.trial import Trials
 from grader.measured import Counters, LineCounters
 from grader.message import Message, joined, msg, sentences_of
-from grader.repair.comparisons import NEAR
+from grader.repair.comparisons import about_msg, with_code
 from grader.repair.function import Change, changed
 from grader.repair.screen import Condition, TurnedAway
 from grader.repair.symptom import SEARCHED, faults
@@ -26,7 +26,7 @@ from grader.running.cases import as_written, own_factors
 from grader.running.evidence import Evidence
 from grader.running.runs import run_kernel
 from grader.submission.changes import Rebind
-from grader.submission.cpp.tree import WORD, ParsedFile
+from grader.submission.cpp.tree import ParsedFile
 from grader.submission.records import VariantBinding
 from grader.submission.source import SourceText
 from grader.words import told
@@ -98,7 +98,7 @@ def judged(
     # What it spoils is said, whatever it mends.
     of_cost = (bool(spoilt) or OF_COST.isdisjoint(mended)) and BESIDE.issuperset(left)
     rest = tuple(name for name in left if of_cost and not _is_waiting(new[name]))
-    text = parsed.source.text
+    text, change = parsed.source.text, with_code(parsed, change)
     diff = tuple(diff_lines(text, changed(text, change)))
     effect = effect_msg(mended, evidence.counters, changed_evidence.counters, diff)
     return VerifiedRepair(evidence.variant.name, parsed.file, change, mended, not left, diff, effect, rest=rest)
@@ -246,8 +246,8 @@ DETAILS = {
             "warp between"
         ),
         "guard": (
-            "missing missing_around removed continues returns returns_early returns_break returns_late returns_around "
-            "loop flattened break clamped warp else turned late one"
+            "missing missing_limit missing_around removed continues returns returns_early returns_break returns_late "
+            "returns_around loop flattened break clamped warp else turned late one"
         ),
         "initial_value": "missing goes_on unset stored added positive zero else",
         "bound": "remainder tail beyond shuffle rounded start end step neighbours stride stride_blocks",
@@ -256,7 +256,7 @@ DETAILS = {
         "comparison": "overflow wrapped precedence",
         "expression": (
             "wrapped in_place template shuffle_mask shuffle_width cancellation digits division parentheses "
-            "chained opposite shuffle_way neighbour factor squared unused unsigned signed narrow "
+            "chained opposite shuffle_way neighbour factor squared unused unsigned signed narrow integer "
             "not_shared lost macro shadowed stale atomic brackets twice order all_lanes lane fraction itself "
             "order_after by_distance by_xor bits turned_values member"
         ),
@@ -270,8 +270,8 @@ DETAILS = {
         ),
         "host": (
             "target source ends direction directions bytes size pitch earlier later extra missing "
-            "missing_before given wait kernel stream freed once reset unset needless asynchronous pointer rest twice "
-            "value swap unset_copy frees event_wait events recorded recorded_after fetch "
+            "missing_before given wait kernel stream freed freed_early once reset unset needless asynchronous pointer "
+            "rest twice value swap unset_copy frees event_wait events recorded recorded_after fetch "
             "parity"
         ),
     }.items()
@@ -399,18 +399,17 @@ def answers(result: Result) -> str:
 
 VAGUE = frozenset(["comparison", "guard", "index", "bound", "bound_start", "bound_end", "bound_step", "expression"])
 """Kinds of faults whose words alone do not tell which of a line's expressions is meant."""
-NAMED = ("initial_value_goes_on",)
+NAMED = ("initial_value_goes_on", "expression_integer", "guard_missing_limit", "host_extra", "host_freed_early")
 """Those whose words name what is changed."""
-MOST_QUOTED = 60
-OF_WARP = re.compile(r"32|(?i:\w*warp\w*)")
 
 
 def hint_msg(repair: VerifiedRepair) -> Message | None:
     """Return line and kind of the fault, and what one change there showed."""
     change = repair.change
     kind = f"{change.kind}_{change.detail}" if change.detail in DETAILS.get(change.kind, ()) else change.kind
+    kind = "guard_missing_limit" if kind == "guard_missing" and change.code else kind
     more = {"to_line": change.to_line} if change.to_line else {"quoted": change.code} if kind in NAMED else {}
-    fault = joined(msg(f"repairs.{kind}", line=change.line, **more), _about(change) if kind in VAGUE else None)
+    fault = joined(msg(f"repairs.{kind}", line=change.line, **more), about_msg(change) if kind in VAGUE else None)
     if repair.proof and not repair.rest:
         return joined(fault, msg(f"repairs.verified_by_{repair.proof}"))
     if repair.rest:
@@ -420,29 +419,6 @@ def hint_msg(repair: VerifiedRepair) -> Message | None:
     if repair.together:
         return joined(fault, msg("repairs.verified_together", variants=", ".join(repair.together)))
     return joined(fault, msg("repairs.verified"))
-
-
-def _about(change: Change) -> Message | None:
-    """Return which expression of the line is wrong, and in what way where that is known; None where it is too long."""
-    if not change.code or len(change.code) > MOST_QUOTED or len(change.edits) != 1:
-        return None
-    way = change.was, change.edits[0].text
-    form = "_equal" if way in NEAR and way[1].endswith("=") else "_unequal" if way in NEAR else ""
-    if change.detail == "step" and change.was == "blockDim.x" and OF_WARP.fullmatch(way[1]):
-        form = "_lanes"
-    if change.kind == "guard" and _are_exchanged(*way):
-        form = "_exchanged"
-    if change.kind == "guard" and not form:
-        return None
-    return msg(f"repairs.code{form}", quoted=change.code)
-
-
-def _are_exchanged(text: str, other: str) -> bool:
-    """Whether two conditions differ by two names alone, which have changed places."""
-    one, two = WORD.findall(text), WORD.findall(other)
-    return (
-        len(one) == len(two) and sorted(one) == sorted(two) and sum(a != b for a, b in zip(one, two, strict=True)) == 2
-    )
 
 
 def _right_with(repair: VerifiedRepair) -> Message:

@@ -248,7 +248,13 @@ REPAIRS: Texts = {
     "initial_value_goes_on": N_(
         "{quoted} keeps its value from one pass of a loop to the next: set it to 0 before line {line}."
     ),
-    "code": N_("What is wrong there is {quoted}."),
+    "guard_missing_limit": N_("A condition is missing in line {line}: nothing there limits {quoted}."),
+    "code": N_("The wrong part there is {quoted}."),
+    "code_name": N_("The wrong name there is {quoted}."),
+    "code_number": N_("The wrong number there is {quoted}."),
+    "code_name_in": N_("The wrong name there is {piece} in {quoted}."),
+    "code_number_in": N_("The wrong number there is {piece} in {quoted}."),
+    "code_operator_in": N_("The wrong operator there is {piece} in {quoted}."),
     "code_equal": N_("There {quoted} also has to hold where both sides are equal."),
     "code_unequal": N_("There {quoted} must not hold where both sides are equal."),
     "code_exchanged": N_("There two names are in each other's place: {quoted}."),
@@ -258,6 +264,9 @@ REPAIRS: Texts = {
         "around."
     ),
     "expression_signed": N_("The bytes in line {line} are read as signed numbers: 128 and above become negative."),
+    "expression_integer": N_(
+        "The variable declared in line {line} has the type {quoted}: each addition to it drops the fraction."
+    ),
     "expression_narrow": N_(
         "The type of the variable declared in line {line} is too small: larger values are truncated."
     ),
@@ -417,7 +426,10 @@ REPAIRS: Texts = {
     "host_pitch": N_("The copy in line {line} is given a pitch that is not the one of its array."),
     "host_earlier": N_("The call in line {line} comes too late: it belongs before line {to_line}."),
     "host_later": N_("The call in line {line} comes too early: it belongs after line {to_line}."),
-    "host_extra": N_("The call in line {line} must not be there."),
+    "host_extra": N_("The call in line {line} must not be there: {quoted}."),
+    "host_freed_early": N_(
+        "The call in line {line} comes too early: {quoted} frees memory that is still used. Free it after its last use."
+    ),
     "host_given": N_("Line {line} takes another of the program's arguments than the one that is meant."),
     "host_missing": N_("A copy to the device is missing after line {line}."),
     "host_missing_before": N_("A copy to the device is missing before line {line}."),

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from grader.repair.comparisons import about_msg, with_code
 from grader.repair.expressions import expression_changes
+from grader.repair.function import Change
 from grader.repair.loops import loop_changes
-from tests.repair.kernels import changes
+from grader.submission.cpp.parse import parse
+from grader.submission.lexical import Edit
+from grader.submission.source import SourceText
+from grader.words import text
+from tests.repair.kernels import Make, changes
 
 
 @pytest.mark.parametrize(
@@ -200,3 +208,52 @@ def test_what_is_subtracted_goes_before_a_comparison_lets_in_more() -> None:
     body = "int i = threadIdx.x;\nout[i] = i + 4 < n - 1 ? a[i] : 0;"
     found = changes(expression_changes, body)
     assert found[body.replace("n - 1", "n")].cost < found[body.replace("<", "<=")].cost
+
+
+@pytest.mark.parametrize(
+    ("make", "body", "after", "said"),
+    [
+        (expression_changes, "out[0] = a[0] / (n - 1);", "out[0] = a[0] / n;", "The wrong part there is n - 1."),
+        (expression_changes, "out[n + 2] = 1;", "out[n + 3] = 1;", "The wrong number there is 2 in n + 2."),
+        (expression_changes, "out[n + 2] = 1;", "out[n - 2] = 1;", "The wrong operator there is + in n + 2."),
+        (
+            expression_changes,
+            "out[n] = a[n + n / 2];",
+            "out[n] = a[n + n / 2 + 1];",
+            "The wrong part there is n + n / 2.",
+        ),
+        (expression_changes, "int i = 0; out[n] = 1;", "int i = 0; out[i] = 1;", "The wrong name there is n."),
+        (
+            expression_changes,
+            "if (n < 1) out[0] = 1;",
+            "if (n <= 1) out[0] = 1;",
+            "There n < 1 also has to hold where both sides are equal.",
+        ),
+    ],
+)
+def test_what_is_wrong_in_a_line_is_named(make: Make, body: str, after: str, said: str) -> None:
+    change = changes(make, body)[after]
+    head = "__global__ void k(const float *a, float *out, int n) {\n"
+    about = about_msg(with_code(parse(SourceText(Path("k.cu"), head + body + "\n}\n", "utf-8")), change))
+    assert about is not None and text(about) == said
+
+
+@pytest.mark.parametrize(
+    ("body", "after", "limited"),
+    [
+        ("int i = threadIdx.x;\nout[i] = 1;", "int i = threadIdx.x;\nif (i < n) out[i] = 1;", "i"),
+        # What a condition around it limits already is not what is missing.
+        (
+            "int i = threadIdx.x, j = i + 1;\nif (j < n)\nout[i * n + j] = 1;",
+            "int i = threadIdx.x, j = i + 1;\nif (j < n)\nif (i < n && j < n) out[i * n + j] = 1;",
+            "i",
+        ),
+    ],
+)
+def test_a_missing_condition_names_what_nothing_limits(body: str, after: str, limited: str) -> None:
+    head = "__global__ void k(const float *a, float *out, int n) {\n"
+    parsed = parse(SourceText(Path("k.cu"), head + body + "\n}\n", "utf-8"))
+    row = next(number for number, (one, other) in enumerate(zip(body + "\n", after, strict=False)) if one != other)
+    edit = Edit(len(head) + row, len(head) + row, after[row : row + len(after) - len(body)])
+    found = with_code(parsed, Change("guard", 3, (edit,), 1.0, "wrap", "missing"))
+    assert found.code == limited

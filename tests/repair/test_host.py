@@ -101,7 +101,7 @@ COMPARES = """    onHost(h.data(), spare.data(), rows, cols);
         (
             "c++) t[c * rows + r]",
             "c++) t[c * cols + r]",
-            f"An index in line 10 is wrong. What is wrong there is cols. One change there removes this fault, {OWN}",
+            f"An index in line 10 is wrong. The wrong name there is cols. One change there removes this fault, {OWN}",
         ),
         ("c < cols; c++) t", "c < cols - 1; c++) t", "The end of the loop in line 10 is wrong."),
         # What compares is left to its author.

@@ -42,7 +42,7 @@ MENDED = [
         "transpose/bad/wrong_pitch.cu",
         "naive.correct",
         (7, "index"),
-        "An index in line 7 is wrong. What is wrong there is cols.",
+        "An index in line 7 is wrong. The wrong name there is cols.",
         ["-        out[c * cols + r] = in[r * cols + c];", "+        out[c * rows + r] = in[r * cols + c];"],
     ),
     (
@@ -57,7 +57,7 @@ MENDED = [
         "box-blur/bad/halo_into_the_block.cu",
         "shared.correct",
         (12, "index"),
-        "An index in line 12 is wrong.",
+        "An index in line 12 is wrong. The wrong part there is t + blockDim.x.",
         [
             "-            w[t + blockDim.x] = in[i + blockDim.x];",
             "+            w[t + blockDim.x + radius] = in[i + blockDim.x];",
@@ -95,7 +95,7 @@ def test_a_change_of_one_place_is_found_and_said(
 
 def test_a_step_that_was_copied_is_found_also_where_a_rest_is_left_out(graded: Grade) -> None:
     result = graded("matmul", KERNELS / "matmul" / "bad" / "unrolled_step_copied.cu")
-    said = "An index in line 14 is wrong. What is wrong there is k + 2. One change there removes this fault; it was"
+    said = "An index in line 14 is wrong. The wrong number there is 2 in k + 2. One change there removes this fault;"
     assert check(result.checks, "unrolled.correct").hint.startswith(said)
 
 

@@ -18,7 +18,7 @@ SUM = "float s = 0;\nfor (int r = 0; r < n; r++) {\nfor (int i = 0; i < n; i++) 
         (
             "int s = 0;\ns += a[0];\nout[0] = s;",
             "float s = 0;\ns += a[0];\nout[0] = s;",
-            ("expression", 2.4, "type", "", 2),
+            ("expression", 2.4, "type", "integer", 2),
         ),
         (
             "for (unsigned i = n; i > 0; i--) out[i] = 1;",

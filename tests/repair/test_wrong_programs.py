@@ -29,7 +29,7 @@ WRONG: list[tuple[str, str, str, str, list[Edit]]] = [
     (
         "transpose",
         "padded.correct",
-        f"An index in line 67 is wrong. What is wrong there is TILE. {EVERY}",
+        f"An index in line 67 is wrong. The wrong part there is TILE. {EVERY}",
         "It read tile[32] in line 67, which no thread ever writes.",
         [
             ("transposePadded", "tile[TILE][TILE + 1]", "tile[TILE * (TILE + 1)]"),
@@ -71,7 +71,7 @@ WRONG: list[tuple[str, str, str, str, list[Edit]]] = [
     (
         "matmul",
         "block.correct",
-        f"What is computed in line 83 is wrong. What is wrong there is int. {EVERY}",
+        f"The variable declared in line 83 has the type int: each addition to it drops the fraction. {EVERY}",
         "In all wrong elements the result is a whole number: its fraction is lost,",
         [("mulBlock", "float acc = 0;", "int acc = 0;")],
     ),
@@ -100,8 +100,8 @@ WRONG: list[tuple[str, str, str, str, list[Edit]]] = [
     (
         "box-blur",
         "shared.correct",
-        f"What is computed in line 67 is wrong. {EVERY} 5 elements are summed, and the result is as if their sum were "
-        "divided by 4 instead of 5.",
+        f"What is computed in line 67 is wrong. The wrong part there is 2 * RADIUS. {EVERY} 5 elements are summed, "
+        "and the result is as if their sum were divided by 4 instead of 5.",
         "the right value times 1.25",
         [("blurShared", "sum / (2 * RADIUS + 1)", "sum / (2 * RADIUS)")],
     ),
