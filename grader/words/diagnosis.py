@@ -37,6 +37,25 @@ def verbatim(text: str) -> str:
     return text
 
 
+def turned_away(line: int, n: int, right: int) -> str:
+    """Return how many of the n elements that a condition keeps from being written are right without it."""
+    if right == n:
+        return ngettext(
+            "The condition in line {line} turns away the thread that should write the {n} unwritten element: without "
+            "the condition it is right.",
+            "The condition in line {line} turns away the threads that should write the {n} unwritten elements: without "
+            "the condition all of them are right.",
+            n,
+        ).format(line=line, n=n)
+    return ngettext(
+        "The condition in line {line} turns away threads that should write unwritten elements: without the condition "
+        "{right} of {n} is right.",
+        "The condition in line {line} turns away threads that should write unwritten elements: without the condition "
+        "{right} of {n} are right.",
+        right,
+    ).format(line=line, n=n, right=right)
+
+
 PIECES: Texts = {
     "number": number,
     "sizes": sizes,

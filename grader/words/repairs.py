@@ -4,24 +4,7 @@ from __future__ import annotations
 
 from grader.i18n import form_of, ngettext
 from grader.words import N_, Plural, Texts
-
-
-def _turned_away(line: int, n: int, right: int) -> str:
-    if right == n:
-        return ngettext(
-            "The condition in line {line} turns away the thread that should write the {n} unwritten element: without "
-            "the condition it is right.",
-            "The condition in line {line} turns away the threads that should write the {n} unwritten elements: without "
-            "the condition all of them are right.",
-            n,
-        ).format(line=line, n=n)
-    return ngettext(
-        "The condition in line {line} turns away threads that should write unwritten elements: without the condition "
-        "{right} of {n} is right.",
-        "The condition in line {line} turns away threads that should write unwritten elements: without the condition "
-        "{right} of {n} are right.",
-        right,
-    ).format(line=line, n=n, right=right)
+from grader.words.diagnosis import turned_away
 
 
 def _wavefronts(line: int, before: float, after: float, change: str = "") -> str:
@@ -458,7 +441,7 @@ REPAIRS: Texts = {
     "host_recorded_after": N_("The event that ends the time is to be recorded after line {line}."),
     "host_fetch": N_("A copy of the results to the host is missing after line {line}."),
     "host_kernel": N_("Line {line} launches the wrong kernel."),
-    "turned_away": _turned_away,
+    "turned_away": turned_away,
     "turned_away_mended": Plural(
         "The condition in line {line} turns away the thread that should write the {n} unwritten element.",
         "The condition in line {line} turns away the threads that should write the {n} unwritten elements.",
