@@ -289,9 +289,18 @@ TOO_SMALL = 1.4
 
 def size_changes(host: Host, call: Call, arrays: Collection[str] = ()) -> Iterator[Change]:
     """Yield other sizes for one call, sooner where it allocates one of these arrays."""
-    is_left = call.name in ALLOCATES and names_in_text(call.text(0)) & set(arrays)
+    is_left = call.name in ALLOCATES and names_in_text(call.text(0)) & set(arrays) and not _is_agreed(host, call)
     for change in _sizes(host, call):
         yield replace(change, cost=change.cost - TOO_SMALL) if is_left else change
+
+
+def _is_agreed(host: Host, call: Call) -> bool:
+    """Whether of the calls that go on with an array some name the size that it is allocated with, and some another."""
+    array = names_in_text(call.text(0)) - {"void"}
+    others = [c for c in host.calls if c.function.item == call.function.item and c.name in {**COPIES, **SETS}]
+    ends = [(c, {c.text(0).strip(), *([c.text(1).strip()] if c.name in COPIES else [])}) for c in others]
+    named = [c.text(SIZED[c.name]) == call.text(SIZED[call.name]) for c, own in ends if array & own]
+    return any(named) and not all(named)
 
 
 def _sizes(host: Host, call: Call) -> Iterator[Change]:

@@ -70,6 +70,8 @@ def room(copy: str, text: str, address: int = 64, size: int = 4096) -> list[str]
         ("h", "float *h = table + 16;", 64, []),
         ("h", "float *h = new float[n]; h += 16;", 64, []),
         ("h", "void fill(float *h, int n); float *h = new float[n];", 64, []),
+        # A kernel's parameter is another variable.
+        ("h", "__global__ void k(const float *h, int n) { } float *h = new float[n];", 64, ["copy_size"]),
         ("h", "float h[1024];", 64, []),
         # No block of malloc's.
         ("h", "float *h = new float[n];", 128, []),

@@ -191,3 +191,18 @@ void run(float *h) {
 """
     found = {(c.line, c.edits[0].text) for c in pitch_changes(host("", text))}
     assert found == {(9, "p"), (11, "p")}
+
+
+@pytest.mark.parametrize(("set_size", "is_sooner"), [("n * 4", True), ("n * 2", False), ("n * 3", True)])
+def test_an_allocation_that_other_calls_agree_with_is_changed_no_sooner(set_size: str, is_sooner: bool) -> None:
+    """Of an array that something leaves a larger size is sought, unless the copy alone says so."""
+    text = f"""void run(float *h, int n) {{
+    float *d;
+    cudaMalloc(&d, n * 2);
+    cudaMemset(d, 0, {set_size});
+    cudaMemcpy(h, d, n * 4, cudaMemcpyDeviceToHost);
+}}
+"""
+    one = host("", text)
+    costs = [min(change.cost for change in size_changes(one, one.calls[0], of)) for of in ((), ("d",))]
+    assert (costs[1] < costs[0]) is is_sooner

@@ -172,14 +172,14 @@ def check_host_room(state: State, address: int, size: int, place: Place, *, into
     end = _HOST_END.fullmatch(array)
     offsets = {int(end["at"] or end["by"] or 0) * width for width in (1, 2, 4, 8, 12, 16)} if end is not None else ()
     lefts = [block - by for by in offsets if (block := state.guest.block_bytes(address - by)) is not None]
-    text = state.sources.texts.get(place.file, "")
+    text = re.sub(r"\b__global__\b[^{;]{0,1000}", "", state.sources.texts.get(place.file, ""))
     if end is not None and len(lefts) == 1 and lefts[0] < size and _is_of_heap(end["of"] or end["name"], text):
         message = msg(f"programs.copy_beyond_{'to' if into else 'from'}", array=array, bytes=size, left=lefts[0])
         state.tell("copy_size", "warning", message, place)
 
 
 def _is_of_heap(name: str, text: str) -> bool:
-    """Whether all that a program calls by a name begins where malloc(), new or a vector has it begin."""
+    """Whether all that the host calls by a name begins where malloc(), new or a vector has it begin."""
     made = rf"(?:(?:\([^()]{_BETWEEN}\)|static_cast\s*<[^<>]{_BETWEEN}>\s*\()\s*)?(?:std::)?(?:malloc|calloc|new)\b"
     held = rf"\b(?:vector|unique_ptr)\s*<[^;{{}}()]{_BETWEEN}>\s*(?:[^;{{}}]{_BETWEEN}[\s,])?{name}\b"
     taken = rf"[(,][\w:<> ]{_BETWEEN}[*&]{{1,3}}\s*(?:const\s+)?{name}\s*[,)]"
