@@ -85,10 +85,11 @@ _PREFIX = re.compile(r"(?:c|d|g|dev|const|device|C|D|G|DEV|CONST|DEVICE)_(?=\w)|
 
 def mentioned(parsed: tree.ParsedFile, item: tree.Item) -> set[str]:
     """Every name that the kernel's text mentions, through macros, constants, arrays and the functions it calls."""
-    return set(tree.remembered(parsed, ("mentioned", item.node.id), lambda: _mentioned(parsed, item)))
+    return set(tree.remembered(parsed, ("mentioned", item.node.id), lambda: _mentioned(parsed, item, ())))
 
 
-def _mentioned(parsed: tree.ParsedFile, item: tree.Item) -> frozenset[str]:
+def _mentioned(parsed: tree.ParsedFile, item: tree.Item, ends: Collection[str]) -> frozenset[str]:
+    """As `mentioned`; the definitions of `ends` are not looked into."""
     mentioned: set[str] = set()
     pending = list(parsed.words(item.node))
     while pending and len(mentioned) < MAX_WORDS:
@@ -97,6 +98,8 @@ def _mentioned(parsed: tree.ParsedFile, item: tree.Item) -> frozenset[str]:
             continue
         mentioned.add(word)
         spend(1)
+        if word in ends:
+            continue
         macro = parsed.constants.macros.get(word)
         if macro is not None:
             pending += tree.WORD.findall(macro.body)
@@ -109,7 +112,9 @@ def _mentioned(parsed: tree.ParsedFile, item: tree.Item) -> frozenset[str]:
 def size_names(parsed: tree.ParsedFile, item: tree.Item, kernel: Kernel) -> dict[str, int]:
     """Constants of the file that the kernel depends on, with their values; a tile's side is none of them."""
     sides = _tile_sides(parsed, item)
-    words = mentioned(parsed, item)
+    # `__constant__ int dims[DIM];` holds sizes: how many they are is none.
+    of_sizes = arrays_set_by_host(parsed)
+    words = tree.remembered(parsed, ("sizes", item.node.id), lambda: _mentioned(parsed, item, of_sizes))
     own = {p.name for p in kernel.parameters} | set(kernel.template_parameters)
     by_name = {}
     spend((len(parsed.constants.macros) + len(parsed.constants.values)) // 8)
@@ -123,7 +128,7 @@ def size_names(parsed: tree.ParsedFile, item: tree.Item, kernel: Kernel) -> dict
         if isinstance(value, int) and value > 0:
             by_name[name] = value
     by_name |= {name: SET_BY_HOST for name, _node in _set_by_host(parsed) if name in words - own}
-    arrays = {name: count for name, (_node, count) in arrays_set_by_host(parsed).items() if name in words - own}
+    arrays = {name: count for name, (_node, count) in of_sizes.items() if name in words - own}
     return by_name | {element: SET_BY_HOST for name, count in arrays.items() for element in elements_of(name, count)}
 
 

@@ -368,6 +368,20 @@ def test_sizes_without_a_name_are_given_those_of_each_case(
     assert submission.program("main.cu", values)["main.cu"].split("\n")[0] == changed
 
 
+def test_how_many_sizes_there_are_is_no_size() -> None:
+    # N is what a size of the lab may be called, too.
+    text = (
+        "#define N 2\n__constant__ int shape[N];\n__global__ void naive(const float *in, float *out) "
+        "{ int i = threadIdx.x; if (i < shape[0]) out[i] = in[i * shape[1]]; }\n"
+    )
+    arguments = tuple(msgspec.structs.replace(a, buffer=f"{k}", buffer_bytes=60) for k, a in enumerate(ARGUMENTS, 1))
+    filled = (("shape", struct.pack("<2i", 3, 5)),)
+    launch = SeenLaunch("naive", (), "main.cu", 3, (2, 2, 1), (32, 32, 1), 0, arguments, filled=filled)
+    found = bound(text, observed=ObservedRuns((SeenRun(("main.cu",), (launch,), ended=True),))).bindings["naive"]
+    assert isinstance(found, VariantBinding)
+    assert found.interpretations[0].constants == (("rows", "shape[0]"), ("cols", "shape[1]"))
+
+
 def test_sizes_in_an_array_that_nothing_was_seen_in_are_taken_in_order() -> None:
     text = (
         "__constant__ int s[3];\n__global__ void naive(const float *in, float *out) "
