@@ -52,6 +52,7 @@ DATA: Mapping[str, Value] = {
     "kernel_line": 14,
     "launch_line": 61,
     "read_line": 62,
+    "waited": 63,
     "groups": "12",
     "judged": "12",
     "label": "sum =",

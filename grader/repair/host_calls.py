@@ -111,11 +111,27 @@ def stream_changes(parsed: ParsedFile) -> Iterator[Change]:
                 yield Change("host", function.line(node), (edit,), 1.2, "stream", "stream")
         for place in places:
             own = function.text(place)
+            yield from _index_changes(function, place, is_twice=waited[own] > 1)
             for text in [t for t in texts if t != own][:MAX_STREAMS]:
                 # Who waits for one twice has meant another.
                 is_twice = _is_waited_for(function, place) and waited[own] > 1 and not waited[text]
                 cost = 0.4 if is_twice else 1.3
                 yield function.replacement("host", place, text, cost, "stream", "stream")
+
+
+def _index_changes(function: Function, place: Node, *, is_twice: bool) -> Iterator[Change]:
+    """Yield another element of an array of streams, where the same one is waited for again and again: in a loop that of
+    its counter, else the next."""
+    index = index_of(place) if _is_waited_for(function, place) else None
+    if index is None or not function.text(index).isdigit():
+        return
+    for loop in (outer for outer in ancestors(place, function.body) if outer.type == "for_statement"):
+        start = loop.child_by_field_name("initializer")
+        counters = start.children_by_field_name("declarator") if start is not None else []
+        for counter in filter(None, map(declared_name, counters)):
+            yield function.replacement("host", index, counter, 0.2, "stream", "stream")
+    if is_twice:
+        yield function.replacement("host", index, str(int(function.text(index)) + 1), 0.3, "stream", "stream")
 
 
 def _is_waited_for(function: Function, place: Node) -> bool:

@@ -445,7 +445,28 @@ REMEDIES: Texts = {
     "two_writers": N_("Two threads write to the same element: only the one that makes its value may write it."),
 }
 
+OTHER_STREAM: Texts = {
+    "copy": N_(
+        "{array} is used here while the copy into it in line {line} may still be under way: the "
+        "cudaStreamSynchronize() in line {waited} waits for another stream than that of the copy."
+    ),
+    "copy_somewhere": N_(
+        "The host uses {array} while this copy into it may still be under way: the cudaStreamSynchronize() in line "
+        "{waited} waits for another stream than that of the copy."
+    ),
+    "kernel": N_(
+        "{array} is used here while {kernel}, launched in line {line}, may still be writing to it: the "
+        "cudaStreamSynchronize() in line {waited} waits for another stream than the kernel's."
+    ),
+    "kernel_somewhere": N_(
+        "The host uses {array} while {kernel} may still be writing to it: the cudaStreamSynchronize() in line {waited} "
+        "waits for another stream than the kernel's."
+    ),
+}
+
+
 AREAS: dict[str, Texts] = {
+    "programs.read_before_other": OTHER_STREAM,
     "pieces": PIECES,
     "outputs": OUTPUTS,
     "regions": REGIONS,

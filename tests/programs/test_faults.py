@@ -126,6 +126,33 @@ int main() {
     assert rows == [(8, "other", 1024, 512), (11, "one", 512, 100)]
 
 
+@pytest.mark.parametrize(
+    ("wait", "told"),
+    [("cudaStreamSynchronize(s[0]);", [11]), ("sum++;", [None]), ("cudaStreamSynchronize(s[i]);", [])],
+)
+def test_a_wait_for_another_stream_is_named(tmp_path: Path, wait: str, told: list[int | None]) -> None:
+    """Where there was no wait at all, none is spoken of."""
+    path = tmp_path / "a.cu"
+    path.write_text(f"""int main() {{
+    int *h, *d, sum = 0;
+    cudaMallocHost(&h, 1 << 16);
+    cudaMalloc(&d, 1 << 16);
+    cudaStream_t s[2];
+    cudaStreamCreate(&s[0]);
+    cudaStreamCreate(&s[1]);
+    cudaMemset(d, 0, 1 << 16);
+    cudaMemcpyAsync(h, d, 1 << 16, cudaMemcpyDeviceToHost, s[1]);
+    for (int i = 0; i < 2; i++)
+        {wait}
+    for (int i = 0; i < 1 << 14; i++) sum += h[i];
+    return sum != 0;
+}}
+""")
+    early = [f.message for f in run_program(Sources([path])).findings if f.kind == "not_waited"]
+    assert [message.data.get("waited") for message in early] == told
+    assert all(("read_before_other" in message.id) is ("waited" in message.data) for message in early)
+
+
 @pytest.mark.parametrize(("scope", "kinds"), [("_system", set()), ("", {"not_waited"})])
 def test_host_and_kernel_that_add_at_once(tmp_path: Path, scope: str, kinds: set[str]) -> None:
     """By atomics of the whole system they may."""

@@ -322,6 +322,22 @@ def test_another_stream_of_the_function(old: str, new: str, line: int) -> None:
     assert found[text.replace(old, new)] == line and len(found) == 3
 
 
+@pytest.mark.parametrize(
+    ("wait", "index"),
+    [
+        ("for (int i = 0; i < 2; i++)\nCHECK(cudaStreamSynchronize(s[0]));", "i"),
+        ("cudaStreamSynchronize(s[0]);\ncudaStreamSynchronize(s[0]);", "1"),
+        ("cudaStreamSynchronize(s[0]);", None),
+        ("for (int i = 0; i < 2; i++)\ncudaStreamSynchronize(s[i]);", None),
+    ],
+)
+def test_the_same_stream_that_is_waited_for_again_may_be_another_of_its_array(wait: str, index: str | None) -> None:
+    text = f"{HEAD}{wait}\n}}\n"
+    made = {changed(text, c): c.cost for c in stream_changes(parse(SourceText(Path("p.cu"), text, "utf-8")))}
+    assert (text.replace("s[0]", f"s[{index}]", 1) in made) is (index is not None)
+    assert len(made) == (0 if index is None else wait.count("s[0]"))
+
+
 def test_a_stream_that_nobody_waits_for_is_known_by_its_end() -> None:
     text = f"{HEAD}cudaStreamSynchronize(one);\ncudaStreamDestroy(one);\ncudaStreamDestroy(two);\n}}\n"
     made = [changed(text, c) for c in stream_changes(parse(SourceText(Path("p.cu"), text, "utf-8")))]

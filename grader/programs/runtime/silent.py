@@ -417,7 +417,7 @@ class Unwaited:
     """What the device writes into memory of both sides, as far as the host knows: which step of which stream.
 
     address, size: in the program's memory.  changed: which of these bytes a kernel changed, None for all.
-    width: of an element.  kernel: its name, "" for a copy.
+    width: of an element.  kernel: its name, "" for a copy.  waited: where the host has waited for another stream since.
     """
 
     allocation: Allocation
@@ -429,6 +429,7 @@ class Unwaited:
     kernel: str = ""
     changed: Bytes | None = None
     width: int = 1
+    waited: Place | None = None
 
     def covers(self, address: int) -> bool:
         """Whether the element at an address is one of those written."""
@@ -462,9 +463,7 @@ def before_kernel(state: State, record: SeenLaunch, allocations: Sequence[Alloca
         for allocation, argument in zip(allocations, record.arguments, strict=True)
     ]
     total = sum(allocation.size for allocation in ours if allocation is not None)
-    if not total or total > MAX_LOOKED_AT:
-        return [None] * len(ours)
-    if may_speak(state):
+    if not total or total > MAX_LOOKED_AT or may_speak(state):
         return [None] * len(ours)
     return [None if a is None else state.guest.view(a.host, a.size).copy() for a in ours]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
+from dataclasses import replace
 
 from grader.message import msg
 from grader.programs.runtime.memory import nothing
@@ -93,6 +94,7 @@ def stream_synchronize(state: State, place: Place, stream: int) -> None:
             if other.blocking:
                 state.wait(other.clock, other.ready_ns)
     state.wait(queue.clock, queue.ready_ns)
+    state.unwaited = [replace(item, waited=place) for item in state.unwaited]
     _after_fault(state)
 
 

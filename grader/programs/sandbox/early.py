@@ -234,4 +234,7 @@ def _early_use(item: Unwaited, place: Place) -> tuple[Message, Place]:
     if item.kernel:
         data["kernel"] = item.kernel
     by = "kernel" if item.kernel else "copy"
+    if item.waited is not None and item.waited.file == (place if place.line else item.place).file:
+        message = msg(f"programs.read_before_other.{by}{form}", **data, waited=item.waited.line)
+        return message, place if place.line else item.place
     return msg(f"programs.read_before_{by}{form}", **data), place if place.line else item.place
