@@ -132,5 +132,7 @@ def graded(text: str, lab: str, folder: Path, is_whole: bool = True) -> tuple[To
     result = json.loads(said)
     statuses = {check["id"]: check["status"] for check in result.get("checks", ())}
     for finding in result.get("findings", ()):
-        statuses |= {f"{variant}.{finding['check']}": "fail" for variant in finding["variants"] if finding["lost"]}
+        # What costs no points itself, as `compiles`, holds those of what it is asked for.
+        is_failed = finding["lost"] or (finding["held"] and not finding["unjudged"])
+        statuses |= {f"{variant}.{finding['check']}": "fail" for variant in finding["variants"] if is_failed}
     return took, Verdict(result["score"]["earned"], statuses, json.dumps(result, ensure_ascii=False))
