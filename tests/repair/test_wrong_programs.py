@@ -100,8 +100,8 @@ WRONG: list[tuple[str, str, str, str, list[Edit]]] = [
     (
         "box-blur",
         "shared.correct",
-        f"What is computed in line 67 is wrong. The wrong part there is 2 * RADIUS. {EVERY} 5 elements are summed, "
-        "and the result is as if their sum were divided by 4 instead of 5.",
+        f"What is computed in line 67 is wrong. The wrong part there is sum / (2 * RADIUS). {EVERY} 5 elements are "
+        "summed, and the result is as if their sum were divided by 4 instead of 5.",
         "the right value times 1.25",
         [("blurShared", "sum / (2 * RADIUS + 1)", "sum / (2 * RADIUS)")],
     ),
