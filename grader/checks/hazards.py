@@ -13,6 +13,7 @@ from grader.checks import host, outcomes
 from grader.checks.base import Verdict, failed, not_measured, passed
 from grader.diagnosis.text import element, hazard_msg, thread_msg
 from grader.lab.checks import RacesSettings, Settings
+from grader.launching.trial import Run
 from grader.message import Message, joined, msg, sizes_msg
 from grader.ptx.records import Hazard
 from grader.running.evidence import Evidence
@@ -36,7 +37,7 @@ def judge_races(evidence: Evidence, settings: RacesSettings) -> Verdict:
     if not hazards:
         remarks = evidence.remarks() if settings.all_reach else {}
         left = {line: count for (kind, line), count in remarks.items() if kind == "exited_before_barrier"}
-        return _of_ended(evidence, left) if left else _passed(evidence, "races", "none", counted)
+        return _of_ended(evidence, left) if left else _passed(evidence, "races", "none", _is_unordered_run)
     first = worst(hazards)
     data = {"lines": [h.line for h in hazards], "other_line": first.other_line, "count": first.count}
     return replace(
@@ -44,17 +45,25 @@ def judge_races(evidence: Evidence, settings: RacesSettings) -> Verdict:
     )
 
 
-def _passed(evidence: Evidence, name: str, form: str, of: Callable[[Iterable[Hazard]], list[Hazard]]) -> Verdict:
-    """Pass `name`, in words of `form`, and say where sizes off the tile show what this check looks for."""
-    elsewhere = next((run for run in evidence.runs_of("ragged") if of(run.outcome.hazards)), None)
+def _passed(evidence: Evidence, name: str, form: str, shows: Callable[[Run], bool]) -> Verdict:
+    """Pass `name`, in words of `form`, and say where a run off the tile shows what this check looks for."""
+    elsewhere = next((run for run in evidence.runs_of("ragged") if shows(run)), None)
     if elsewhere is None:
         return passed(msg(f"checks.{name}.{form}"))
     said = msg(f"checks.{name}.elsewhere", sizes=sizes_msg(elsewhere.sizes), check=msg("checks.ragged_sizes.title"))
     return passed(said, data={"elsewhere": dict(elsewhere.sizes)})
 
 
-def _outside(hazards: Iterable[Hazard]) -> list[Hazard]:
-    return [h for h in hazards if h.kind == "out_of_bounds"]
+def _is_unordered_run(run: Run) -> bool:
+    """Whether a run shows a race or a barrier not reached; threads that have ended count where it goes wrong."""
+    left = any(kind == "exited_before_barrier" for kind, _line, _count in run.outcome.remarks)
+    return bool(counted(run.outcome.hazards)) or (left and not run.is_right)
+
+
+def _strays(run: Run) -> bool:
+    """Whether a run shows an access outside an array, or a read of what nothing wrote where it goes wrong."""
+    kinds = {hazard.kind for hazard in run.outcome.hazards}
+    return "out_of_bounds" in kinds or ("uninitialized" in kinds and not run.is_right)
 
 
 def _of_ended(evidence: Evidence, left: Mapping[int, int]) -> Verdict:
@@ -122,7 +131,7 @@ def judge_memory_safety(evidence: Evidence, settings: Settings) -> Verdict:
         return not_measured(evidence.unmeasured["hazards"])
     hazards = evidence.hazards("out_of_bounds", "uninitialized")
     if not hazards:
-        return _passed(evidence, "memory_safety", "passed", _outside)
+        return _passed(evidence, "memory_safety", "passed", _strays)
     first = hazards[0]
     more = msg("checks.memory_safety.more_lines", n=len(hazards) - 1) if len(hazards) > 1 else None
     message = joined(hazard_msg(first), more) or hazard_msg(first)

@@ -332,11 +332,20 @@ def with_best(
         others = tuple(
             Other(one.kernel.name, one.kernel.file, one.kernel.line, points)
             for one, _evidence, points in tried
-            if one is not chosen
+            if _place(one) != _place(chosen)
         )
-        others += tuple(Other(one.kernel.name, one.kernel.file, one.kernel.line, None) for one in left_out)
+        others += tuple(
+            Other(one.kernel.name, one.kernel.file, one.kernel.line, None)
+            for one in left_out
+            if _place(one) != _place(chosen)
+        )
         bindings[name], best[name] = chosen, replace(evidence, others=others)
     return replace(submission, bindings=bindings), best
+
+
+def _place(binding: VariantBinding) -> tuple[str, int]:
+    """Where the kernel stands: that of another instance of the same template is no other kernel to a reader."""
+    return binding.kernel.file, binding.kernel.line
 
 
 def _alone(submission: Submission, binding: VariantBinding) -> Submission:

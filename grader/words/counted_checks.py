@@ -103,8 +103,8 @@ MEMORY_SAFETY: Texts = {
     "fault_misaligned": N_("misaligned access"),
     "passed": N_("Every access is within its array, and nothing is read before it is written."),
     "elsewhere": N_(
-        "At sizes that are multiples of the tile every access is within its array; at {sizes} one is not: see "
-        "“{check}”."
+        "At sizes that are multiples of the tile every access is within its array, and nothing is read before it is "
+        "written; at {sizes} that does not hold: see “{check}”."
     ),
     "more_lines": Plural("({n} more line does the same.)", "({n} more lines do the same.)"),
     "hint_dynamic": N_(

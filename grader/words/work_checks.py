@@ -56,7 +56,7 @@ HOST_CODE: Texts = {
     "partly_sound": N_("In what was run, no fault was seen in its launches, copies and times."),
     "reads_data_sound": N_("Judging by its text, the host code fills what its kernels read."),
     "unchecked": N_("The program never checks whether the launch of {kernel} failed."),
-    "not_compared": N_("The program compares its results with nothing."),
+    "not_compared": N_("The program never compares its results with anything."),
     "compared_other": N_("{kernel}'s results are copied into {array} here, which nothing reads: others are compared."),
     "same_array": N_(
         "{kernel} is handed one array, {array}, as {first} and as {second}: it stores over what it reads."

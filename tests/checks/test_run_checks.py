@@ -399,6 +399,28 @@ def test_what_had_left_an_array_before_it_was_given_up_is_wrong() -> None:
     assert check(evidence(runs=(racing,), counters=None), "correct").status == "error"
 
 
+@pytest.mark.parametrize(
+    ("name", "faults", "remarks"),
+    [
+        ("memory_safety", (hazard("out_of_bounds", "after"),), ()),
+        ("memory_safety", (hazard("uninitialized", ""),), ()),
+        ("races", (), (("exited_before_barrier", 9, 64),)),
+    ],
+)
+def test_what_only_sizes_off_the_tile_show_is_not_denied(
+    name: str, faults: tuple[Hazard, ...], remarks: tuple[tuple[str, int, int], ...]
+) -> None:
+    wrong = Difference(total=1023, mismatches=9, name="out")
+    cut = (run("correct"), run("ragged", wrong, faults, remarks=remarks))
+    row = check(evidence(runs=cut), name)
+    assert (row.status, row.data["elsewhere"]) == ("pass", {"rows": 33, "cols": 31})
+    assert "that does not hold" in row.message
+    # Threads that have ended, and values that nobody uses, are no fault where all comes out right.
+    if not any(fault.kind == "out_of_bounds" for fault in faults):
+        sound = (run("correct"), run("ragged", hazards=faults, remarks=remarks))
+        assert "elsewhere" not in check(evidence(runs=sound), name).data
+
+
 SET_PAST = msg("programs.set_past", bytes=1024, array="d", size=256)
 TOO_SHORT = msg("programs.symbol_too_short", bytes=16, size=20, array="weights", kernel="tiled", kernel_line=9)
 
