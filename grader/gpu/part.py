@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -61,6 +61,29 @@ def _key_of_launches(graded: Mapping[str, Evidence], candidates: Sequence[bench.
     """What times follow from in one grading."""
     launches = ((c.variant, *c.sizes.items(), c.module, *identity(c.request), c.comparable) for c in candidates)
     return (*graded, *launches)
+
+
+@dataclass(frozen=True, slots=True)
+class GpuWork:
+    """Kernels of a submission that are run and timed on the GPU.
+
+    compiler: of the submission's programs for the device.  remeasure: what is kept of times is not believed.
+    evidence: of each variant, as the emulator has left it.
+    """
+
+    lab: Lab
+    compiler: Compiler
+    remeasure: bool
+    submission: Submission
+    evidence: Mapping[str, Evidence]
+
+    def kernels(self) -> dict[str, BoundKernel]:
+        """Those that were run, by variant."""
+        return kernels_of(self.lab, self.submission, self.evidence)
+
+    def kernels_as_handed_in(self) -> dict[str, BoundKernel]:
+        """The same while others of the submission may still be run: their programs hold all of its kernels."""
+        return kernels_of(self.lab, self.submission, self.evidence, handed_in(self.submission))
 
 
 class Gpu:
@@ -137,106 +160,86 @@ class Gpu:
             programs = ProgramStore(self.compiler, ready.architecture)
             bench.compile_references(programs, lab.variants, lab.timing.sizes)
 
-    def prepare(self, lab: Lab, submission: Submission, evidence_of: Mapping[str, Evidence]) -> None:
+    def prepare(self, work: GpuWork) -> None:
         """Compute what `measure` compares with; the device need not be open yet.
 
         Raises FileError: the lab's oracle cannot say what has to come out.
         """
         if self._opened.done() and self.refusal():
             return
-        self._oracle = self._oracle or Oracle(lab)
-        compute_cases(lab, self._oracle, kernels_of(lab, submission, evidence_of), evidence_of)
+        self._oracle = self._oracle or Oracle(work.lab)
+        compute_cases(work.lab, self._oracle, work.kernels(), work.evidence)
 
-    def launch_ahead(
-        self, lab: Lab, submission: Submission, evidence: Evidence, compiler: Compiler, by_text: bool
-    ) -> None:
-        """Begin with a variant's launches while others run on the emulator; `measure` finds what came of them.
+    def launch_ahead(self, work: GpuWork, by_text: bool) -> None:
+        """Begin with the launches of one variant while others run on the emulator; `measure` finds what came of them.
 
         by_text: the launches are those that the text speaks of alone; only those of a right kernel are made.
         """
-        if is_sound(evidence) or not by_text:
+        if not by_text or all(map(is_sound, work.evidence.values())):
             if not by_text and self._is_timing:
-                self._ahead.append(self._waiting.submit(self._end_timing, lab, submission, evidence, compiler))
-            launching = self._launching.submit(self._launched, lab, submission, evidence, compiler)
+                self._ahead.append(self._waiting.submit(self._end_timing, work))
+            launching = self._launching.submit(self._launched, work)
             self._ahead.append(launching)
             if by_text:
                 self._by_text.append(launching)
 
-    def time_ahead(
-        self,
-        lab: Lab,
-        submission: Submission,
-        evidence_of: Mapping[str, Evidence],
-        compiler: Compiler,
-        remeasure: bool,
-    ) -> None:
-        """Begin to time kernels that are launched as the text speaks of alone, if all are right; `measure` finds it.
-
-        remeasure: also where their times are kept.
-        """
-        if all(is_sound(evidence) for evidence in evidence_of.values() if evidence.interpretation is not None):
+    def time_ahead(self, work: GpuWork) -> None:
+        """Begin to time kernels that are launched as the text speaks of alone, if all are right; `measure` finds it."""
+        if all(is_sound(evidence) for evidence in work.evidence.values() if evidence.interpretation is not None):
             self._is_timing = True
-            self._ahead.append(
-                self._launching.submit(self._timed_ahead, lab, submission, evidence_of, compiler, remeasure)
-            )
+            self._ahead.append(self._launching.submit(self._timed_ahead, work))
 
-    def _timed_ahead(
-        self,
-        lab: Lab,
-        submission: Submission,
-        evidence_of: Mapping[str, Evidence],
-        compiler: Compiler,
-        remeasure: bool,
-    ) -> None:
+    def _timed_ahead(self, work: GpuWork) -> None:
         if self.refusal() or self._waited_for:
             return
         with suppress(InternalError, FileError, GpuFault, Needless):
-            runner = self._runner_of(lab, compiler, kernels_of(lab, submission, evidence_of))
-            if not all(runner.is_known(evidence) for evidence in evidence_of.values()):
+            runner = self._runner_of(work, work.kernels())
+            if not all(runner.is_known(evidence) for evidence in work.evidence.values()):
                 return
-            graded = {name: runner.graded(evidence) for name, evidence in evidence_of.items()}
-            candidates = [c for evidence in graded.values() for c in runner.timed(evidence)]
+            graded = {name: runner.graded(evidence) for name, evidence in work.evidence.items()}
+            work, candidates = replace(work, evidence=graded), _timed(runner, graded)
             is_right = all(run.is_right for evidence in graded.values() for run in evidence.runs)
             # By what the text tells; `measure` keeps them by what was seen of the program besides.
-            store, key = Store(folder()), self._key(lab, submission, graded)
-            is_kept = not remeasure and store.get(key) is not None
+            store, key = Store(folder()), self._key(work)
+            is_kept = not work.remeasure and store.get(key) is not None
             if candidates and is_right and not is_kept:
                 try:
-                    times = self._measure(lab, submission, graded, candidates, runner.trials.oracle)
+                    times = self._measure(work, candidates, runner.trials.oracle)
                     self._times[_key_of_launches(graded, candidates)] = times
                     store.put(key, times)
                 except lock.Busy:
                     self._waited_for = "times"
 
-    def _end_timing(self, lab: Lab, submission: Submission, evidence: Evidence, compiler: Compiler) -> None:
+    def _end_timing(self, work: GpuWork) -> None:
         """Have timing ahead end where a program launches its kernel otherwise than the text tells."""
         wait(self._by_text)
         if not self.refusal():
-            kernels = kernels_of(lab, submission, {evidence.variant.name: evidence}, handed_in(submission))
-            if not self._runner_of(lab, compiler, kernels).is_known(evidence):
+            runner = self._runner_of(work, work.kernels_as_handed_in())
+            if not all(map(runner.is_known, work.evidence.values())):
                 self.session().needless.set()
 
-    def _launched(self, lab: Lab, submission: Submission, evidence: Evidence, compiler: Compiler) -> None:
+    def _launched(self, work: GpuWork) -> None:
         if self.refusal() or self._waited_for:
             return
         # What goes wrong here is told by `measure`, which tries again.
         with suppress(InternalError, FileError, GpuFault, Needless):
-            kernels = kernels_of(lab, submission, {evidence.variant.name: evidence}, handed_in(submission))
-            runner = self._runner_of(lab, compiler, kernels)
-            runner.prepare(evidence)
+            runner = self._runner_of(work, work.kernels_as_handed_in())
+            for evidence in work.evidence.values():
+                runner.prepare(evidence)
             try:
-                launch_all(self.session(), runner, [evidence])
+                launch_all(self.session(), runner, list(work.evidence.values()))
             except lock.Busy:
                 self._waited_for = "launches"
 
-    def _runner_of(self, lab: Lab, compiler: Compiler, kernels: Mapping[str, BoundKernel]) -> GpuRunner:
+    def _runner_of(self, work: GpuWork, kernels: Mapping[str, BoundKernel]) -> GpuRunner:
         """What runs kernels: it remembers what those before it did."""
         session = self.session()
         with self._making:
             if self._runner is None:
-                self._oracle = self._oracle or Oracle(lab)
+                self._oracle = self._oracle or Oracle(work.lab)
                 backend = GpuBackend(session)
-                trials = Trials(lab, self._oracle, ProgramStore(compiler, session.device.architecture), backend)
+                programs = ProgramStore(work.compiler, session.device.architecture)
+                trials = Trials(work.lab, self._oracle, programs, backend)
                 self._runner = GpuRunner(trials, backend, session.device, {}, self._comparing)
             return replace(self._runner, kernels=kernels)
 
@@ -274,41 +277,24 @@ class Gpu:
                 self._session = GpuSession(self._process, self._helpers.result(), {})
             return self._session
 
-    def measure(
-        self,
-        lab: Lab,
-        submission: Submission,
-        evidence_of: Mapping[str, Evidence],
-        compiler: Compiler,
-        remeasure: bool,
-        profilers: Sequence[str] = (),
-    ) -> dict[str, Evidence]:
+    def measure(self, work: GpuWork, profilers: Sequence[str] = ()) -> dict[str, Evidence]:
         """The evidence of all variants with results and times from the GPU; `with_cpu_times` has the CPU's."""
         wait(self._ahead)
         self.session().needless.clear()
         try:
             if self._waited_for == "launches":
                 raise lock.Busy
-            return self._graded(lab, submission, evidence_of, compiler, remeasure, profilers)
+            return self._graded(work, profilers)
         except lock.Busy:
             # What the emulator found stands.
-            return untimed(evidence_of, _in_use())
+            return untimed(work.evidence, _in_use())
 
-    def _graded(
-        self,
-        lab: Lab,
-        submission: Submission,
-        evidence_of: Mapping[str, Evidence],
-        compiler: Compiler,
-        remeasure: bool,
-        profilers: Sequence[str],
-    ) -> dict[str, Evidence]:
+    def _graded(self, work: GpuWork, profilers: Sequence[str]) -> dict[str, Evidence]:
         session = self.session()
-        runner = self._runner_of(lab, compiler, kernels_of(lab, submission, evidence_of))
-        oracle = runner.trials.oracle
-        for evidence in evidence_of.values():
+        runner = self._runner_of(work, work.kernels())
+        for evidence in work.evidence.values():
             runner.prepare(evidence)
-        graded = results(session, runner, evidence_of)
+        graded = results(session, runner, work.evidence)
         self._has_run = True
         try:
             if profilers:
@@ -321,76 +307,61 @@ class Gpu:
                             graded[name] = witnessed(session, launch, evidence, profilers)
             if self._waited_for:
                 raise lock.Busy
-            return self._with_times(lab, submission, graded, runner, oracle, remeasure)
+            return self._with_times(replace(work, evidence=graded), runner)
         except lock.Busy:
             return untimed(graded, _in_use())
         except GpuFault as fault:
             return untimed(graded, msg("runs.gpu_failed", reason=fault.reason))
 
-    def _with_times(
-        self,
-        lab: Lab,
-        submission: Submission,
-        graded: Mapping[str, Evidence],
-        runner: GpuRunner,
-        oracle: Oracle,
-        remeasure: bool,
-    ) -> dict[str, Evidence]:
-        candidates = [c for evidence in graded.values() for c in runner.timed(evidence)]
+    def _with_times(self, work: GpuWork, runner: GpuRunner) -> dict[str, Evidence]:
+        candidates, oracle = _timed(runner, work.evidence), runner.trials.oracle
         if not candidates:
-            reason = msg("runs.no_timed_sizes") if lab.timing is None else None
-            return untimed(graded, reason)
+            reason = msg("runs.no_timed_sizes") if work.lab.timing is None else None
+            return untimed(work.evidence, reason)
         store = Store(folder())
-        key = self._key(lab, submission, graded)
-        measurement = None if remeasure else store.get(key)
+        key = self._key(work)
+        measurement = None if work.remeasure else store.get(key)
         if measurement is None or not measurement.cpu:
             # This process waits for the GPU's most of the time.
             sizes = [candidate.sizes for candidate in candidates]
-            self._cpu = self._computing.submit(bench.cpu_times_of, lab, oracle, sizes, store)
+            self._cpu = self._computing.submit(bench.cpu_times_of, work.lab, oracle, sizes, store)
         if measurement is None:
-            measurement = self._times.get(_key_of_launches(graded, candidates))
+            measurement = self._times.get(_key_of_launches(work.evidence, candidates))
             if measurement is None:
-                measurement = self._measure(lab, submission, graded, candidates, oracle)
+                measurement = self._measure(work, candidates, oracle)
             store.put(key, measurement)
         self.measurement = measurement
-        return {name: with_times(lab, evidence, measurement) for name, evidence in graded.items()}
+        return {name: with_times(work.lab, evidence, measurement) for name, evidence in work.evidence.items()}
 
-    def with_cpu_times(
-        self, lab: Lab, submission: Submission, graded: Mapping[str, Evidence]
-    ) -> Mapping[str, Evidence]:
-        """`graded`, as `measure` has left it, with what the same work takes on the CPU; no mark depends on that."""
+    def with_cpu_times(self, work: GpuWork) -> Mapping[str, Evidence]:
+        """The evidence, as `measure` has left it, with what the same work takes on the CPU; no mark depends on that."""
         if self._cpu is None or self.measurement is None:
-            return graded
+            return work.evidence
         # It was kept before: a grading that is ended by now has told its marks.
         self.measurement = replace_fields(self.measurement, cpu=self._cpu.result())
-        Store(folder()).put(self._key(lab, submission, graded), self.measurement)
+        Store(folder()).put(self._key(work), self.measurement)
         return {
-            name: replace(evidence, timing=times_of(lab, name, self.measurement)) for name, evidence in graded.items()
+            name: replace(evidence, timing=times_of(work.lab, name, self.measurement))
+            for name, evidence in work.evidence.items()
         }
 
-    def _measure(
-        self,
-        lab: Lab,
-        submission: Submission,
-        graded: Mapping[str, Evidence],
-        candidates: list[bench.KernelAtSize],
-        oracle: Oracle,
-    ) -> Measurement:
+    def _measure(self, work: GpuWork, candidates: list[bench.KernelAtSize], oracle: Oracle) -> Measurement:
+        lab = work.lab
         session = self.session()
         sizes = [c.sizes for c in candidates]
-        wanted = {v for name in graded for v in (name, bench.baseline_of(lab, name)[0])}
+        wanted = {v for name in work.evidence for v in (name, bench.baseline_of(lab, name)[0])}
         programs = ProgramStore(self.compiler, session.device.architecture)
         compiled = bench.compile_references(programs, [v for v in lab.variants if v.name in wanted], sizes)
         for name, program in compiled.items():
             session.add(reference(name), program.built.result.cubin)
-        types = [kernel.dtypes for kernel in kernels_of(lab, submission, graded).values()]
+        types = [kernel.dtypes for kernel in work.kernels().values()]
         lab_types = {p.name: p.dtype for p in lab.parameters if p.is_array}
         values = pools(lab, oracle, [*types, lab_types])
         order = bench.SpeedOrder(
             lab=lab,
             candidates=candidates,
             references={name: _launcher(lab, program) for name, program in compiled.items()},
-            baselines={name: bench.baseline_of(lab, name) for name in graded},
+            baselines={name: bench.baseline_of(lab, name) for name in work.evidence},
             pools=values,
             nvrtc=self.compiler.nvrtc_version(),
             host_memory=bench.host_candidates(lab, candidates, values),
@@ -464,11 +435,10 @@ class Gpu:
         session.warm_up(WARM_UP_MS)
         return bench.side_by_side(session, list(timed), together, conditions, measure, {}) or []
 
-    def _key(self, lab: Lab, submission: Submission, graded: Mapping[str, Evidence]) -> str:
-        launches = repr(
-            [(name, e.bound.expression, e.interpretation) for name, e in graded.items() if e.interpretation is not None]
-        )
-        return self._key_of(lab, submission.device_source, launches)
+    def _key(self, work: GpuWork) -> str:
+        run = {name: e for name, e in work.evidence.items() if e.interpretation is not None}
+        launches = repr([(name, e.bound.expression, e.interpretation) for name, e in run.items()])
+        return self._key_of(work.lab, work.submission.device_source, launches)
 
     def _key_of(self, lab: Lab, sources: Mapping[str, str], launches: str) -> str:
         device = self.session().device
@@ -480,6 +450,10 @@ class Gpu:
             f"{device.name} {device.architecture} {device.multiprocessors} {device.memory_bytes}",
             device.driver,
         )
+
+
+def _timed(runner: GpuRunner, graded: Mapping[str, Evidence]) -> list[bench.KernelAtSize]:
+    return [candidate for evidence in graded.values() for candidate in runner.timed(evidence)]
 
 
 def _in_use() -> Message:

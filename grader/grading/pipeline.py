@@ -33,7 +33,7 @@ from grader.words import told
 if TYPE_CHECKING:
     from grader.compiler.process import CompilerProcess
     from grader.gpu.functions import FunctionGpu
-    from grader.gpu.part import Gpu
+    from grader.gpu.part import Gpu, GpuWork
     from grader.grading.reading import Reading, Seen
     from grader.lab.expected import Oracle
     from grader.launching.kernel import BoundKernel
@@ -108,9 +108,14 @@ def grade(
             lab, options, listeners, reading, Oracle(lab), compiler, programs, remembered, secret, processes
         )
 
+        def gpu_work(submission: Submission, by_variant: Mapping[str, Evidence]) -> GpuWork:
+            from grader.gpu.part import GpuWork
+
+            return GpuWork(lab, for_device, remeasure, submission, by_variant)
+
         def launched(evidence: Evidence, submission: Submission, by_text: bool = False) -> None:
             if gpu is not None and is_ahead:
-                gpu.launch_ahead(lab, submission, evidence, for_device, by_text)
+                gpu.launch_ahead(gpu_work(submission, {evidence.variant.name: evidence}), by_text)
 
         def on_emulator(seen: Seen) -> _Emulated:
             return _emulated(grading, reading.bound(seen), launched)
@@ -123,7 +128,7 @@ def grade(
 
             once = _emulated_once(replace(grading, listeners=NOBODY), submission, kernel_run)
             if gpu is not None:
-                gpu.time_ahead(lab, submission, once.evidence, for_device, remeasure)
+                gpu.time_ahead(gpu_work(submission, once.evidence))
 
         if not lab.makes_launches:
             # Run the programs; bind, compile, and run the kernels on the emulator, and behind that on the GPU.
@@ -139,10 +144,10 @@ def grade(
         environment = structs.replace(environment, drawn_seed=emulated.draw.seed, drawn_by=emulated.draw.by)
         # Run and time on the GPU, where there is one.
         if gpu is not None:
-            gpu.prepare(lab, submission, by_variant)
+            gpu.prepare(gpu_work(submission, by_variant))
         gpu = _opened(gpu, backend)
         if gpu is not None:
-            by_variant = gpu.measure(lab, submission, by_variant, for_device, remeasure, options.profilers)
+            by_variant = gpu.measure(gpu_work(submission, by_variant), options.profilers)
             environment = gpu.environment(environment)
         if functions is not None:
             environment = functions.environment(environment)
@@ -158,7 +163,7 @@ def grade(
         if listeners.judged is not None:
             listeners.judged(result)
         if gpu is not None:
-            by_variant = gpu.with_cpu_times(lab, submission, by_variant)
+            by_variant = gpu.with_cpu_times(gpu_work(submission, by_variant))
             result = _result(lab, submission, by_variant, environment)
         if options.repairs:
             from grader.grading.advice import beside_own

@@ -245,7 +245,7 @@ def test_nothing_is_waited_for_where_nothing_is_to_be_run(
         assert bool(gpu.refusal()) == (lacking == "device")
         evidence = {v.name: Evidence(lab, v, Missing(v.name, "no_candidate")) for v in lab.variants}
         began = time.monotonic()
-        gpu.prepare(lab, Submission("", "", "", (), {}, (), (), {}), evidence)
+        gpu.prepare(part.GpuWork(lab, gpu.compiler, False, Submission("", "", "", (), {}, (), (), {}), evidence))
         assert time.monotonic() - began < LONG_S / 2
         go_on.set()
 
