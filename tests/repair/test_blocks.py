@@ -1,4 +1,5 @@
-"""Changes of how many blocks and threads host code launches, as what becomes of its text."""
+"""Changes of what host code launches, how many blocks and threads and how much shared memory, as what becomes of its
+text."""
 
 from __future__ import annotations
 
@@ -6,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from grader.repair.blocks import limit_changes
+from grader.repair.faster_changes import shape_changes
 from grader.repair.function import changed
 from grader.repair.host_arguments import host_of
 from grader.repair.host_calls import host_changes
-from grader.repair.launches import launch_changes, launches_of
+from grader.repair.launches import grid_changes, launch_changes, launches_of, named_like
 from grader.submission.cpp.parse import parse
 from grader.submission.source import SourceText
 
@@ -120,3 +123,169 @@ def test_a_number_of_blocks_may_need_no_limit(grid: str, after: str | None) -> N
     host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
     made = [changed(text, c) for c in host_changes(host, (), (), ()) if c.detail == "capped"]
     assert made == ([text.replace(grid, after)] if after else [])
+
+
+@pytest.mark.parametrize("n", ["8", "argc > 1 ? atoi(argv[1]) : 8"])
+@pytest.mark.parametrize(
+    ("uses", "after", "line"),
+    [
+        ("", "size = n * sizeof(float);\nk<<<1, n, size>>>(d);", 2),
+        ("j<<<1, n, size>>>(d);", "size = n * sizeof(float);\nj<<<1, n, size>>>(d);k<<<1, n, size>>>(d);", 2),
+        # What the name stands for elsewhere stays as it is.
+        ("f(size);", "size = n;\nf(size);k<<<1, n, size * sizeof(float)>>>(d);", 3),
+    ],
+)
+def test_the_bytes_of_shared_memory_are_changed_where_nothing_else_depends_on_them(
+    uses: str, after: str, line: int, n: str
+) -> None:
+    head, after = "int main() {\n", f"int n = {n}, {after}"
+    text = f"{head}int n = {n}, size = n;\n{uses}k<<<1, n, size>>>(d);\n}}\n"
+    parsed = parse(SourceText(Path("p.cu"), text, "utf-8"))
+    found = {
+        changed(text, c).removeprefix(head).removesuffix("\n}\n"): c.line
+        for launch in launches_of(parsed)
+        for c in launch_changes(launch, {}, ())
+        if c.detail == "bytes"
+    }
+    assert found.get(after) == line, found
+
+
+@pytest.mark.parametrize(
+    ("size", "after"),
+    [
+        ("(threads + HALO) * sizeof(float)", "(threads + 2 * HALO) * sizeof(float)"),
+        ("threads * sizeof(float)", "n * sizeof(float)"),
+    ],
+)
+def test_the_likeliest_size_of_shared_memory_has_a_margin_on_both_sides_or_all_elements(size: str, after: str) -> None:
+    text = f"""#define HALO 2
+__global__ void k(float *a, int n);
+int main() {{
+const int n = 1000, threads = min(n, 256);
+size_t bytes = {size};
+k<<<1, threads, bytes>>>(d, n);
+}}
+"""
+    (launch,) = launches_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    sizes = [c for c in launch_changes(launch, {"HALO": 2}, ()) if c.group == "shared_bytes"]
+    assert changed(text, min(sizes, key=lambda c: c.cost)) == text.replace(size, after)
+
+
+@pytest.mark.parametrize(
+    ("launch", "before"),
+    [
+        ("k<4><<<1, 32, n * sizeof(float)>>>(d);", "k<4>, {}, n * sizeof(float)"),
+        ("k<<<1, 32>>>(d);", ""),
+        ("switch (n) { case 1: k<<<1, 32, n>>>(d); }", ""),
+    ],
+)
+def test_the_limit_of_shared_memory_is_raised_before_a_launch(launch: str, before: str) -> None:
+    text = f"int main() {{\n{launch}\n}}\n"
+    (parsed,) = launches_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    made = [changed(text, c) for c in limit_changes(parsed) if c.detail == "opt_in"]
+    call = f"cudaFuncSetAttribute({before.format('cudaFuncAttributeMaxDynamicSharedMemorySize')});\n"
+    assert made == ([text.replace("k<4>", f"{call}k<4>", 1)] if before else [])
+
+
+def test_the_remainder_that_adds_a_block_is_one_of_the_same_division() -> None:
+    head = "int main() {\nint blocks = n / 32 + 1 - (n % 4 == 0);\nk<<<blocks, 32>>>(d);\n}\n"
+    (launch,) = launches_of(parse(SourceText(Path("p.cu"), head, "utf-8")))
+    found = {changed(head, c): (c.line, c.detail) for c in launch_changes(launch, {}, ())}
+    assert found[head.replace("% 4", "% 32")] == (2, "remainder")
+    assert "rounded" not in {detail for _line, detail in found.values()}
+    (launch,) = launches_of(parse(SourceText(Path("p.cu"), head.replace("% 4", "% 32"), "utf-8")))
+    assert not [c for c in launch_changes(launch, {}, ()) if c.detail in ("rounded", "remainder")]
+
+
+@pytest.mark.parametrize(("named", "is_tried"), [("j", True), ("k", False)])
+def test_the_limit_that_is_raised_is_that_of_the_launched_kernel(named: str, is_tried: bool) -> None:
+    call = f"cudaFuncSetAttribute({named}, cudaFuncAttributeMaxDynamicSharedMemorySize, n);"
+    text = f"int main() {{\nCHECK({call})\nif (n) k<<<1, 32, n>>>(d);\n}}\n".replace(";)", ");", 1)
+    (launch,) = launches_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    made = [(c.line, changed(text, c)) for c in limit_changes(launch) if c.detail == "opt_in_other"]
+    assert made == ([(2, text.replace("(j,", "(k,"))] if is_tried else [])
+
+
+@pytest.mark.parametrize(
+    ("head", "block", "after"),
+    [
+        ("", "block(32, 8);", ["block(8, 32);", "block(16, 16);", "block(4, 64);"]),
+        ("const int BX = 16;\n#define BY 4\n", "block(BX, BY);", None),
+        ("", "block(8, 8);", ["block(4, 16);"]),
+        ("", "block(n, 8);", []),
+        ("", "block(256);", []),
+    ],
+)
+def test_a_narrower_block_has_as_many_threads(head: str, block: str, after: list[str] | None) -> None:
+    text = f"{head}int main() {{\ndim3 {block}\nk<<<9, block>>>(d);\n}}\n"
+    (launch,) = launches_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    expected = [text.replace(block, other) for other in after or ()]
+    if after is None:
+        numbers = [(8, 8), (4, 16)]
+        expected = [text.replace("= 16", f"= {x}").replace("BY 4", f"BY {y}") for x, y in numbers]
+    assert [changed(text, c) for c in shape_changes(launch)] == expected
+
+
+@pytest.mark.parametrize(
+    ("above", "after"),
+    [
+        ("const int BLOCKS = N / TILE;", "const int BLOCKS = (N + TILE - 1) / TILE;"),
+        ("#define BLOCKS (N / TILE)", "#define BLOCKS ((N + TILE - 1) / TILE)"),
+        ("const int BLOCKS = N / TILE + (N % TILE != 0);", None),
+        ("#define BLOCKS N/(TILE)", "#define BLOCKS ((N + (TILE) - 1) / (TILE))"),
+        ("const int BLOCKS = (N + TILE - 1) / TILE;", None),
+        ("#define BLOCKS ((N - 1) / TILE + 1)", None),
+    ],
+)
+@pytest.mark.parametrize("grid", ["dim3 grid(BLOCKS, BLOCKS);", "dim3 grid(BLOCKS);"])
+def test_a_number_of_blocks_is_rounded_up_where_it_is_defined(above: str, after: str | None, grid: str) -> None:
+    text = f"#define N 500\n#define TILE 16\n{above}\nint main() {{\n{grid}\nk<<<grid, 16>>>(d);\n}}\n"
+    parsed = parse(SourceText(Path("p.cu"), text, "utf-8"))
+    (launch,) = launches_of(parsed)
+    rounded = [c for c in launch_changes(launch, {}, ()) if c.detail == "rounded"]
+    assert [(c.line, changed(text, c)) for c in rounded] == ([(3, text.replace(above, after))] if after else [])
+
+
+@pytest.mark.parametrize(("given", "after"), [("32", "16"), ("N", "16"), ("16", None)])
+def test_a_template_is_launched_with_a_side_of_its_block(given: str, after: str | None) -> None:
+    text = HEAD + f"dim3 block(16, 16);\nk<{given}><<<8, block>>>(d);\n}}\n"
+    (launch,) = launches_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    made = [changed(text, c) for c in launch_changes(launch, {}, ()) if c.detail == "instance"]
+    assert made == ([text.replace(f"<{given}>", f"<{after}>")] if after else [])
+
+
+def test_no_other_block_is_sought_for_a_kernel_that_takes_any() -> None:
+    text = HEAD + "k<<<8, 128>>>(d);\n}\n"
+    (launch,) = launches_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    made = [
+        [c for c in launch_changes(launch, {"N": 64}, (), takes_any_block=takes_any) if c.group == "block"]
+        for takes_any in (False, True)
+    ]
+    assert made[0] and not made[1]
+
+
+def test_the_limit_is_raised_as_far_as_the_launch_asks() -> None:
+    call = "cudaFuncSetAttribute(k, {}, {});\nk<<<1, 32, n>>>(d);\n"
+    right = call.format("cudaFuncAttributeMaxDynamicSharedMemorySize", "n")
+    others = {
+        "opt_in_less": right.replace("Size, n", "Size, 32"),
+        "opt_in_what": right.replace("MaxDynamicSharedMemorySize, n", "PreferredSharedMemoryCarveout, 100"),
+    }
+    for detail, wrong in others.items():
+        (launch,) = launches_of(parse(SourceText(Path("p.cu"), f"int main() {{\n{wrong}}}\n", "utf-8")))
+        made = [changed(f"int main() {{\n{wrong}}}\n", c) for c in limit_changes(launch) if c.detail == detail]
+        assert made == [f"int main() {{\n{right}}}\n"]
+
+
+def test_a_number_of_blocks_that_a_later_line_limits_is_rounded_up() -> None:
+    text = "void f(int n) {\nint b = (int)ceil(n / 256);\nif (b == 0)\nb = 1;\nk<<<b, 256>>>(d);\n}\n"
+    (launch,) = launches_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    made = [(c.line, changed(text, c)) for c in grid_changes(launch) if c.detail == "rounded"]
+    assert made == [(2, text.replace("n / 256", "(n + 256 - 1) / 256"))]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"), [("ddev", "dev"), ("dev", "dev"), ("table.mean", "mean"), ("d_mean", "mean"), ("host", "host")]
+)
+def test_an_argument_is_named_like_a_parameter(text: str, name: str) -> None:
+    assert named_like(text, ["mean", "dev"]) == name

@@ -1,4 +1,4 @@
-"""Changes of calls in host code, of their sizes, of what is launched and of what lives on, as what becomes of lines."""
+"""Changes of calls in host code: their order, streams, waits and what lives on, as what becomes of lines."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from pathlib import Path
 import pytest
 
 from grader.message import msg
-from grader.repair.blocks import limit_changes
-from grader.repair.faster_changes import shape_changes
 from grader.repair.function import Change, changed
-from grader.repair.host_arguments import directions_at, host_of, size_changes
+from grader.repair.host_arguments import host_of
 from grader.repair.host_calls import (
     given_changes,
     host_changes,
@@ -20,8 +18,7 @@ from grader.repair.host_calls import (
     stream_changes,
     waits,
 )
-from grader.repair.host_slips import host_slip_changes
-from grader.repair.launches import grid_changes, launch_changes, launches_of, named_like
+from grader.repair.launches import grid_changes
 from grader.running.evidence import HostCode, HostFault
 from grader.submission.cpp.parse import parse
 from grader.submission.source import SourceText
@@ -64,81 +61,10 @@ def test_a_call_that_is_moved_says_where_it_belongs(
     assert (change.line, change.detail, change.to_line) == fields
 
 
-@pytest.mark.parametrize(("lines", "found"), [({3, 5}, {"DeviceToDevice"}), ({3}, set()), ({4}, set())])
-def test_all_copies_that_are_spoken_of_get_another_direction_at_once(lines: set[int], found: set[str]) -> None:
-    text = f"{HEAD}{IN}\n{LAUNCH}\n{BACK}\n}}\n"
-    host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
-    changes = [change for change in directions_at(host, lines) if len(change.edits) == 2]
-    assert {name for c in changes for name in ("DeviceToDevice",) if changed(text, c).count(name) == 2} == found
-    assert all((c.line, c.to_line, c.detail) == (3, 5, "directions") for c in changes)
-
-
 def test_a_second_free_need_not_be_there() -> None:
     found = moved(LAUNCH, FREE, FREE, "return 0;")
     assert {(c.line, c.detail) for c in found.values() if c.detail == "extra"} == {(4, "extra")}
     assert (LAUNCH, FREE, "return 0;") in found
-
-
-@pytest.mark.parametrize("n", ["8", "argc > 1 ? atoi(argv[1]) : 8"])
-@pytest.mark.parametrize(
-    ("uses", "after", "line"),
-    [
-        ("", "size = n * sizeof(float);\nk<<<1, n, size>>>(d);", 2),
-        ("j<<<1, n, size>>>(d);", "size = n * sizeof(float);\nj<<<1, n, size>>>(d);k<<<1, n, size>>>(d);", 2),
-        # What the name stands for elsewhere stays as it is.
-        ("f(size);", "size = n;\nf(size);k<<<1, n, size * sizeof(float)>>>(d);", 3),
-    ],
-)
-def test_the_bytes_of_shared_memory_are_changed_where_nothing_else_depends_on_them(
-    uses: str, after: str, line: int, n: str
-) -> None:
-    head, after = "int main() {\n", f"int n = {n}, {after}"
-    text = f"{head}int n = {n}, size = n;\n{uses}k<<<1, n, size>>>(d);\n}}\n"
-    parsed = parse(SourceText(Path("p.cu"), text, "utf-8"))
-    found = {
-        changed(text, c).removeprefix(head).removesuffix("\n}\n"): c.line
-        for launch in launches_of(parsed)
-        for c in launch_changes(launch, {}, ())
-        if c.detail == "bytes"
-    }
-    assert found.get(after) == line, found
-
-
-@pytest.mark.parametrize(
-    ("size", "after"),
-    [
-        ("(threads + HALO) * sizeof(float)", "(threads + 2 * HALO) * sizeof(float)"),
-        ("threads * sizeof(float)", "n * sizeof(float)"),
-    ],
-)
-def test_the_likeliest_size_of_shared_memory_has_a_margin_on_both_sides_or_all_elements(size: str, after: str) -> None:
-    text = f"""#define HALO 2
-__global__ void k(float *a, int n);
-int main() {{
-const int n = 1000, threads = min(n, 256);
-size_t bytes = {size};
-k<<<1, threads, bytes>>>(d, n);
-}}
-"""
-    (launch,) = launches_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
-    sizes = [c for c in launch_changes(launch, {"HALO": 2}, ()) if c.group == "shared_bytes"]
-    assert changed(text, min(sizes, key=lambda c: c.cost)) == text.replace(size, after)
-
-
-@pytest.mark.parametrize(
-    ("launch", "before"),
-    [
-        ("k<4><<<1, 32, n * sizeof(float)>>>(d);", "k<4>, {}, n * sizeof(float)"),
-        ("k<<<1, 32>>>(d);", ""),
-        ("switch (n) { case 1: k<<<1, 32, n>>>(d); }", ""),
-    ],
-)
-def test_the_limit_of_shared_memory_is_raised_before_a_launch(launch: str, before: str) -> None:
-    text = f"int main() {{\n{launch}\n}}\n"
-    (parsed,) = launches_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
-    made = [changed(text, c) for c in limit_changes(parsed) if c.detail == "opt_in"]
-    call = f"cudaFuncSetAttribute({before.format('cudaFuncAttributeMaxDynamicSharedMemorySize')});\n"
-    assert made == ([text.replace("k<4>", f"{call}k<4>", 1)] if before else [])
 
 
 def test_blocks_of_another_size_and_the_same_offset_on_both_sides_of_a_copy() -> None:
@@ -154,65 +80,6 @@ k<<<grid, 32>>>(d, rows, cols);
     assert made[text.replace("(rows + 31)", "(cols + 31)")] == (2, "grid")
     made = {changed(text, c): (c.line, c.detail) for c in host_changes(host, (), (), ())}
     assert made[text.replace("(d, in", "(d + first, in")] == (4, "target")
-
-
-def test_the_remainder_that_adds_a_block_is_one_of_the_same_division() -> None:
-    head = "int main() {\nint blocks = n / 32 + 1 - (n % 4 == 0);\nk<<<blocks, 32>>>(d);\n}\n"
-    (launch,) = launches_of(parse(SourceText(Path("p.cu"), head, "utf-8")))
-    found = {changed(head, c): (c.line, c.detail) for c in launch_changes(launch, {}, ())}
-    assert found[head.replace("% 4", "% 32")] == (2, "remainder")
-    assert "rounded" not in {detail for _line, detail in found.values()}
-    (launch,) = launches_of(parse(SourceText(Path("p.cu"), head.replace("% 4", "% 32"), "utf-8")))
-    assert not [c for c in launch_changes(launch, {}, ()) if c.detail in ("rounded", "remainder")]
-
-
-@pytest.mark.parametrize(("named", "is_tried"), [("j", True), ("k", False)])
-def test_the_limit_that_is_raised_is_that_of_the_launched_kernel(named: str, is_tried: bool) -> None:
-    call = f"cudaFuncSetAttribute({named}, cudaFuncAttributeMaxDynamicSharedMemorySize, n);"
-    text = f"int main() {{\nCHECK({call})\nif (n) k<<<1, 32, n>>>(d);\n}}\n".replace(";)", ");", 1)
-    (launch,) = launches_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
-    made = [(c.line, changed(text, c)) for c in limit_changes(launch) if c.detail == "opt_in_other"]
-    assert made == ([(2, text.replace("(j,", "(k,"))] if is_tried else [])
-
-
-@pytest.mark.parametrize(
-    ("head", "block", "after"),
-    [
-        ("", "block(32, 8);", ["block(8, 32);", "block(16, 16);", "block(4, 64);"]),
-        ("const int BX = 16;\n#define BY 4\n", "block(BX, BY);", None),
-        ("", "block(8, 8);", ["block(4, 16);"]),
-        ("", "block(n, 8);", []),
-        ("", "block(256);", []),
-    ],
-)
-def test_a_narrower_block_has_as_many_threads(head: str, block: str, after: list[str] | None) -> None:
-    text = f"{head}int main() {{\ndim3 {block}\nk<<<9, block>>>(d);\n}}\n"
-    (launch,) = launches_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
-    expected = [text.replace(block, other) for other in after or ()]
-    if after is None:
-        numbers = [(8, 8), (4, 16)]
-        expected = [text.replace("= 16", f"= {x}").replace("BY 4", f"BY {y}") for x, y in numbers]
-    assert [changed(text, c) for c in shape_changes(launch)] == expected
-
-
-@pytest.mark.parametrize(
-    ("above", "after"),
-    [
-        ("const int BLOCKS = N / TILE;", "const int BLOCKS = (N + TILE - 1) / TILE;"),
-        ("#define BLOCKS (N / TILE)", "#define BLOCKS ((N + TILE - 1) / TILE)"),
-        ("const int BLOCKS = N / TILE + (N % TILE != 0);", None),
-        ("#define BLOCKS N/(TILE)", "#define BLOCKS ((N + (TILE) - 1) / (TILE))"),
-        ("const int BLOCKS = (N + TILE - 1) / TILE;", None),
-        ("#define BLOCKS ((N - 1) / TILE + 1)", None),
-    ],
-)
-@pytest.mark.parametrize("grid", ["dim3 grid(BLOCKS, BLOCKS);", "dim3 grid(BLOCKS);"])
-def test_a_number_of_blocks_is_rounded_up_where_it_is_defined(above: str, after: str | None, grid: str) -> None:
-    text = f"#define N 500\n#define TILE 16\n{above}\nint main() {{\n{grid}\nk<<<grid, 16>>>(d);\n}}\n"
-    parsed = parse(SourceText(Path("p.cu"), text, "utf-8"))
-    (launch,) = launches_of(parsed)
-    rounded = [c for c in launch_changes(launch, {}, ()) if c.detail == "rounded"]
-    assert [(c.line, changed(text, c)) for c in rounded] == ([(3, text.replace(above, after))] if after else [])
 
 
 @pytest.mark.parametrize(
@@ -265,24 +132,6 @@ def test_a_template_is_launched_with_the_number_that_is_meant() -> None:
     host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
     made = [c for c in host_changes(host, (), (), (), ["7", "6"]) if c.detail == "instance"]
     assert [(c.line, changed(text, c)) for c in made] == [(3, text.replace("<6>", "<7>"))]
-
-
-@pytest.mark.parametrize(("given", "after"), [("32", "16"), ("N", "16"), ("16", None)])
-def test_a_template_is_launched_with_a_side_of_its_block(given: str, after: str | None) -> None:
-    text = HEAD + f"dim3 block(16, 16);\nk<{given}><<<8, block>>>(d);\n}}\n"
-    (launch,) = launches_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
-    made = [changed(text, c) for c in launch_changes(launch, {}, ()) if c.detail == "instance"]
-    assert made == ([text.replace(f"<{given}>", f"<{after}>")] if after else [])
-
-
-def test_no_other_block_is_sought_for_a_kernel_that_takes_any() -> None:
-    text = HEAD + "k<<<8, 128>>>(d);\n}\n"
-    (launch,) = launches_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
-    made = [
-        [c for c in launch_changes(launch, {"N": 64}, (), takes_any_block=takes_any) if c.group == "block"]
-        for takes_any in (False, True)
-    ]
-    assert made[0] and not made[1]
 
 
 @pytest.mark.parametrize("kind", ["__constant__", "__device__"])
@@ -361,63 +210,8 @@ def test_a_copy_is_given_the_pitch_that_its_array_was_allocated_with() -> None:
     assert after == {text("wide", "32"): (5, "pitch"), text("narrow", "narrow"): (6, "pitch")}
 
 
-HELPER = "template <typename T>\nvoid put(T *d, const T *h, size_t n) {{\n"
-HELPER += "cudaMemcpy(d, h, {}, cudaMemcpyHostToDevice);\n}}\nint main() {{ put(a, b, {}); }}\n"
-MADE = "float *make(int rows, int cols) {{\nfloat *d;\nint size = {};\ncudaMalloc(&d, size);\nreturn d;\n}}\n"
-
-
-def sizes(text: str) -> dict[str, Change]:
-    """What becomes of a file where a size is changed."""
-    host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
-    found: dict[str, Change] = {}
-    for call in host.calls:
-        for change in size_changes(host, call):
-            found.setdefault(changed(text, change), change)
-    return found
-
-
-@pytest.mark.parametrize(
-    ("wrong", "right", "line", "detail"),
-    [
-        (("n", "count"), ("n * sizeof(T)", "count"), 3, "bytes"),
-        (("n * sizeof(h)", "count"), ("n * sizeof(T)", "count"), 3, "size"),
-        # What the caller hands over is wrong, and the helper is right.
-        (("n * sizeof(T)", "count / 2"), ("n * sizeof(T)", "count"), 5, "size"),
-        (("n * sizeof(T)", "count * sizeof(int)"), ("n * sizeof(T)", "count"), 5, "size"),
-        (("n", "count"), ("n", "count * sizeof(T)"), 5, "bytes"),
-        (("n / 2 * sizeof(T)", "count"), ("n * sizeof(T)", "count"), 3, "size"),
-    ],
-)
-def test_a_copy_in_a_helper(wrong: tuple[str, str], right: tuple[str, str], line: int, detail: str) -> None:
-    found = sizes(HELPER.format(*wrong))
-    change = found[HELPER.format(*right)]
-    assert (change.kind, change.line, change.detail) == ("host", line, detail)
-
-
-def test_what_is_given_in_bytes_is_not_multiplied_by_a_width_again() -> None:
-    found = sizes(HELPER.format("n", "count * sizeof(int)"))
-    assert not any("sizeof(int) * sizeof" in text for text in found)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "right"),
-    [
-        ("rows * sizeof(float)", "rows * cols * sizeof(float)"),
-        ("sizeof(float) * rows", "sizeof(float) * rows * cols"),
-        ("rows", "rows * cols"),
-        ("rows * sizeof(float)", "rows * rows * sizeof(float)"),
-        ("(rows - 1) * sizeof(float)", "(rows - 1) * cols * sizeof(float)"),
-    ],
-)
-def test_a_factor_that_is_lost(wrong: str, right: str) -> None:
-    found = sizes(MADE.format(wrong))
-    assert found[MADE.format(right)].line == 3
-    # Where one is lacking, one is not taken for another's bytes.
-    assert found[MADE.format(right)].detail == "size"
-
-
 LIFETIME_HEAD = "void solve(float *out, const float *in, int n)\n{\n"
-FREE, RIGHT = "cudaFree(b);", "cudaFree(b != {0} ? b : a);"
+FREED, RIGHT = "cudaFree(b);", "cudaFree(b != {0} ? b : a);"
 
 
 def made(body: str, arrays: tuple[str, ...] = ()) -> dict[str, Change]:
@@ -432,7 +226,7 @@ def made(body: str, arrays: tuple[str, ...] = ()) -> dict[str, Change]:
 def test_of_two_pointers_that_are_swapped_the_caller_s_is_not_freed(swap: str) -> None:
     body = f"float *a = out, *b;\ncudaMalloc(&b, 4);\n{swap}\nCHECK(cudaFree(b));"
     found = made(body)
-    assert found[body.replace(FREE[:-1], RIGHT.format("out")[:-1])].detail == "freed"
+    assert found[body.replace(FREED[:-1], RIGHT.format("out")[:-1])].detail == "freed"
     assert not made(body.replace(swap, "f(a, b);"))
 
 
@@ -499,96 +293,6 @@ def test_another_of_the_program_s_arguments() -> None:
     text = "int main(int n, char **argv) {\nint r = f(argv[2]);\n}\nint other(int n, int *argv) { return argv[1]; }\n"
     found = {changed(text, change) for change in given_changes(parse(SourceText(Path("w.cu"), text, "utf-8")))}
     assert found == {text.replace("argv[2]", "argv[3]"), text.replace("argv[2]", "argv[1]")}
-
-
-TIMED = """int main() {
-float *h = (float *)malloc(bytes), *d;
-cudaMalloc(&d, bytes);
-cudaEventRecord(start);
-k<<<1, 32>>>(d);
-cudaEventRecord(stop);
-cudaEventSynchronize(stop);
-cudaEventElapsedTime(&ms, start, stop);
-cudaMemcpy(h, d, bytes, cudaMemcpyDeviceToHost);
-print(h);
-}
-"""
-
-
-@pytest.mark.parametrize(
-    ("line", "detail"),
-    [
-        ("cudaEventSynchronize(stop);\n", "event_wait"),
-        ("cudaEventRecord(start);\n", "recorded"),
-        ("cudaEventRecord(stop);\n", "recorded_after"),
-        ("cudaMemcpy(h, d, bytes, cudaMemcpyDeviceToHost);\n", "fetch"),
-    ],
-)
-def test_the_call_that_was_left_out_is_put_where_it_was(line: str, detail: str) -> None:
-    text = TIMED.replace(line, "", 1)
-    host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
-    made = [changed(text, c) for c in host_slip_changes(host, unread=["k"]) if c.detail == detail]
-    assert made == [TIMED]
-
-
-def test_the_end_of_a_time_is_no_beginning() -> None:
-    text = TIMED.replace("start, stop)", "stop, start)")
-    host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
-    made = [(c.line, changed(text, c)) for c in host_slip_changes(host) if c.detail == "events"]
-    assert made == [(8, TIMED)]
-
-
-def test_the_limit_is_raised_as_far_as_the_launch_asks() -> None:
-    call = "cudaFuncSetAttribute(k, {}, {});\nk<<<1, 32, n>>>(d);\n"
-    right = call.format("cudaFuncAttributeMaxDynamicSharedMemorySize", "n")
-    others = {
-        "opt_in_less": right.replace("Size, n", "Size, 32"),
-        "opt_in_what": right.replace("MaxDynamicSharedMemorySize, n", "PreferredSharedMemoryCarveout, 100"),
-    }
-    for detail, wrong in others.items():
-        (launch,) = launches_of(parse(SourceText(Path("p.cu"), f"int main() {{\n{wrong}}}\n", "utf-8")))
-        made = [changed(f"int main() {{\n{wrong}}}\n", c) for c in limit_changes(launch) if c.detail == detail]
-        assert made == [f"int main() {{\n{right}}}\n"]
-
-
-@pytest.mark.parametrize(
-    ("wrong", "right", "detail"),
-    [
-        ("steps & 1 == 0", "(steps & 1) == 0", "precedence"),
-        ("mask | low != high", "(mask | low) != high", "precedence"),
-        ("steps % 2 == 0", "steps % 2 != 0", "parity"),
-        ("(steps & 1) != 0", "(steps & 1) == 0", "parity"),
-        ("steps == 2", None, "parity"),
-        ("(steps & 1) == 0", None, "precedence"),
-    ],
-)
-def test_what_a_condition_of_the_host_compares(wrong: str, right: str | None, detail: str) -> None:
-    text = f"void solve(int steps) {{\nif ({wrong})\ncudaMemcpy(a, b, n, cudaMemcpyDeviceToDevice);\n}}\n"
-    host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
-    made = [(c.line, changed(text, c)) for c in host_slip_changes(host) if c.detail == detail]
-    assert made == ([(2, text.replace(wrong, right))] if right is not None else [])
-
-
-def test_a_number_of_blocks_that_a_later_line_limits_is_rounded_up() -> None:
-    text = "void f(int n) {\nint b = (int)ceil(n / 256);\nif (b == 0)\nb = 1;\nk<<<b, 256>>>(d);\n}\n"
-    (launch,) = launches_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
-    made = [(c.line, changed(text, c)) for c in grid_changes(launch) if c.detail == "rounded"]
-    assert made == [(2, text.replace("n / 256", "(n + 256 - 1) / 256"))]
-
-
-def test_an_event_that_ends_a_time_is_recorded_behind_the_launch() -> None:
-    late = "cudaEventRecord(stop);\n"
-    text = TIMED.replace(late, "").replace("k<<<", f"{late}k<<<")
-    host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
-    made = [changed(text, c) for c in host_slip_changes(host) if c.detail == "later" and c.line == 5]
-    assert made == [TIMED]
-
-
-@pytest.mark.parametrize(
-    ("text", "name"), [("ddev", "dev"), ("dev", "dev"), ("table.mean", "mean"), ("d_mean", "mean"), ("host", "host")]
-)
-def test_an_argument_is_named_like_a_parameter(text: str, name: str) -> None:
-    assert named_like(text, ["mean", "dev"]) == name
 
 
 GIVEN_BACK = "CHECK(cudaFree(part));\ncudaFree(in);"

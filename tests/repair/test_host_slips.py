@@ -1,0 +1,75 @@
+"""Slips of host code: calls that were left out, times between the wrong events, conditions, as what becomes of text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader.repair.function import changed
+from grader.repair.host_arguments import host_of
+from grader.repair.host_slips import host_slip_changes
+from grader.submission.cpp.parse import parse
+from grader.submission.source import SourceText
+
+TIMED = """int main() {
+float *h = (float *)malloc(bytes), *d;
+cudaMalloc(&d, bytes);
+cudaEventRecord(start);
+k<<<1, 32>>>(d);
+cudaEventRecord(stop);
+cudaEventSynchronize(stop);
+cudaEventElapsedTime(&ms, start, stop);
+cudaMemcpy(h, d, bytes, cudaMemcpyDeviceToHost);
+print(h);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "detail"),
+    [
+        ("cudaEventSynchronize(stop);\n", "event_wait"),
+        ("cudaEventRecord(start);\n", "recorded"),
+        ("cudaEventRecord(stop);\n", "recorded_after"),
+        ("cudaMemcpy(h, d, bytes, cudaMemcpyDeviceToHost);\n", "fetch"),
+    ],
+)
+def test_the_call_that_was_left_out_is_put_where_it_was(line: str, detail: str) -> None:
+    text = TIMED.replace(line, "", 1)
+    host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    made = [changed(text, c) for c in host_slip_changes(host, unread=["k"]) if c.detail == detail]
+    assert made == [TIMED]
+
+
+def test_the_end_of_a_time_is_no_beginning() -> None:
+    text = TIMED.replace("start, stop)", "stop, start)")
+    host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    made = [(c.line, changed(text, c)) for c in host_slip_changes(host) if c.detail == "events"]
+    assert made == [(8, TIMED)]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right", "detail"),
+    [
+        ("steps & 1 == 0", "(steps & 1) == 0", "precedence"),
+        ("mask | low != high", "(mask | low) != high", "precedence"),
+        ("steps % 2 == 0", "steps % 2 != 0", "parity"),
+        ("(steps & 1) != 0", "(steps & 1) == 0", "parity"),
+        ("steps == 2", None, "parity"),
+        ("(steps & 1) == 0", None, "precedence"),
+    ],
+)
+def test_what_a_condition_of_the_host_compares(wrong: str, right: str | None, detail: str) -> None:
+    text = f"void solve(int steps) {{\nif ({wrong})\ncudaMemcpy(a, b, n, cudaMemcpyDeviceToDevice);\n}}\n"
+    host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    made = [(c.line, changed(text, c)) for c in host_slip_changes(host) if c.detail == detail]
+    assert made == ([(2, text.replace(wrong, right))] if right is not None else [])
+
+
+def test_an_event_that_ends_a_time_is_recorded_behind_the_launch() -> None:
+    late = "cudaEventRecord(stop);\n"
+    text = TIMED.replace(late, "").replace("k<<<", f"{late}k<<<")
+    host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    made = [changed(text, c) for c in host_slip_changes(host) if c.detail == "later" and c.line == 5]
+    assert made == [TIMED]
