@@ -286,10 +286,13 @@ def tolerance_between(lab: Lab, sizes: Sizes) -> tuple[float, float]:
     return 2 * tolerance.absolute, 2 * tolerance.relative
 
 
-def pool_of(values: Array, limit: int = 1 << 16) -> Array:
-    """The first values of an array: the largest power of two of them, at most `limit`."""
+MAX_POOL = 1 << 16
+
+
+def pool_of(values: Array) -> Array:
+    """The first values of an array: the largest power of two of them, at most `MAX_POOL`."""
     flat = values.reshape(-1)
-    count = min(limit, 1 << (flat.size.bit_length() - 1))
+    count = min(MAX_POOL, 1 << (flat.size.bit_length() - 1))
     return np.ascontiguousarray(flat[:count])
 
 

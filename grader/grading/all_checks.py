@@ -73,7 +73,7 @@ def would_catch(lab: Lab, good: Sequence[Path], bad: Path) -> list[Setting]:
     of_good = [measured(lab, file) for file in good]
     limits = {v.name: _limits([m for m in of_good if f"{v.name}.present" in m], v.name) for v in lab.variants}
     strict = _with(lab, limits)
-    checks = _caught(strict, lab, good, bad)
+    checks = _caught(strict, good, bad)
     if checks:
         return [Setting(check.id, _text(check, limits)) for check in checks]
     rows = _more_sizes(lab)
@@ -81,7 +81,7 @@ def would_catch(lab: Lab, good: Sequence[Path], bad: Path) -> list[Setting]:
         return []
     cases = {name: replace(c, ragged=(*c.ragged, *rows)) for name, c in lab.cases.items()}
     try:
-        checks = _caught(replace(strict, cases=cases), lab, good, bad)
+        checks = _caught(replace(strict, cases=cases), good, bad)
     except FileError:
         # These sizes are not the lab's: its oracle need not know them.
         return []
@@ -93,7 +93,7 @@ def _failing(check: Check, rows: Sequence[Sizes]) -> list[Sizes]:
     return [row for row in rows if all(str(value) in said for value in row.values())]
 
 
-def _caught(strict: Lab, lab: Lab, good: Sequence[Path], bad: Path) -> list[Check]:
+def _caught(strict: Lab, good: Sequence[Path], bad: Path) -> list[Check]:
     checks = _graded(strict, bad)
     bound = {c.variant for c in checks if c.check == "present" and c.status == "pass"}
     failed = [c for c in checks if c.status == "fail" and c.variant in bound]

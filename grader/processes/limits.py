@@ -36,7 +36,6 @@ except ImportError:
 PAGE_BYTES = mmap.PAGESIZE
 IS_LINUX = sys.platform == "linux" and resource is not None
 """Whether the kernel ends children with their parents and knows Landlock."""
-HAS_LIMITS = resource is not None
 INHERITS = hasattr(os, "fork") and hasattr(os, "set_inheritable")
 """Whether a child can be handed an open descriptor."""
 POLL_READ, POLL_WRITE = getattr(select, "POLLIN", 1), getattr(select, "POLLOUT", 4)

@@ -221,7 +221,7 @@ def _row(sizes: Mapping[str, int]) -> str:
 def _variants(proposal: Proposal) -> list[str]:
     rows = []
     if proposal.is_of_kernels:
-        rows += [_launch(proposal.launched(proposal.first), proposal.probed.sizes, "launch"), ""]
+        rows += [_launch(proposal.launched(proposal.first), "launch"), ""]
     rows.append("variants: # the points of all checks add up to 100")
     share = 100 // len(proposal.candidates)
     for index, (name, candidate) in enumerate(zip(proposal.variants, proposal.candidates, strict=True)):
@@ -233,7 +233,7 @@ def _variants(proposal: Proposal) -> list[str]:
             shared = str(one.kernel.uses_shared).lower()
             if one.kernel.uses_shared:
                 rows.append(f"    padded: {str(_is_padded(one)).lower()}")
-            plan = _launch(one, proposal.probed.sizes, "    launch")
+            plan = _launch(one, "    launch")
             arguments = ", ".join(p.name for p in one.kernel.parameters)
             block, tile = _numbers(one.launch.block), _numbers([axis.tile for axis in one.grid])
             rows += [f"    names: [{re.escape(one.kernel.name)}]", f"    shared_memory: {shared}", plan]
@@ -255,7 +255,7 @@ def _is_padded(one: Launched) -> bool:
     )
 
 
-def _launch(one: Launched, sizes: Sequence[str], key: str) -> str:
+def _launch(one: Launched, key: str) -> str:
     covers = ", ".join(axis.size for axis in one.grid)
     tile = _numbers([axis.tile for axis in one.grid])
     return f"{key}: {{block: {_numbers(one.launch.block)}, covers: [{covers}], tile: {tile}}}"

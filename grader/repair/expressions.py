@@ -125,7 +125,7 @@ def _meant(function: Function, node: Node, name: str, axis: str) -> str:
 
 def _name(function: Function, node: Node) -> Iterator[Change]:
     parent = node.parent
-    if parent is None or _is_declared(function, node) or parent.type in ("call_expression", "field_expression"):
+    if parent is None or _is_declared(node) or parent.type in ("call_expression", "field_expression"):
         return
     variables = function.known_at(node)
     own = variables.get(function.text(node))
@@ -170,7 +170,7 @@ def _unread(function: Function) -> frozenset[str]:
 
     def made() -> frozenset[str]:
         arrays = {v.name: v.start > function.body.start_byte for v in function.variables if v.role == "array"}
-        uses = [n for n in function.nodes if n.type == "identifier" and not _is_declared(function, n)]
+        uses = [n for n in function.nodes if n.type == "identifier" and not _is_declared(n)]
         return frozenset(arrays) - {t for n in uses if not (arrays.get(t := function.text(n)) and _is_written(n))}
 
     return remembered(function.parsed, ("unread", function.item.start), made)
@@ -194,7 +194,7 @@ def _exchange_cost(own: Variable, other: Variable) -> float | None:
     return None
 
 
-def _is_declared(function: Function, node: Node) -> bool:
+def _is_declared(node: Node) -> bool:
     parent = node.parent
     while parent is not None and parent.type in (
         "array_declarator",

@@ -233,7 +233,7 @@ def strided_changes(function: Function) -> Iterator[Change]:
     for loop in function.nodes:
         if loop.type != "for_statement":
             continue
-        name, start = _counter(function, loop)
+        name, start = _counter(loop)
         condition, update = loop.child_by_field_name("condition"), loop.child_by_field_name("update")
         if start is None or condition is None or update is None or not _is_one_on(function.text(update), name):
             continue
@@ -265,7 +265,7 @@ def _elements_of(function: Function, loop: Node, name: str) -> Iterator[Change]:
                 yield Change("bound", function.line(node), (edit,), 1.5, "loop", "neighbours")
 
 
-def _counter(function: Function, loop: Node) -> tuple[str, Node | None]:
+def _counter(loop: Node) -> tuple[str, Node | None]:
     """Return a loop's counter and its first value; "" and None for a loop without one."""
     begin = loop.child_by_field_name("initializer")
     for node in descendants(begin) if begin is not None else ():

@@ -178,7 +178,7 @@ class _Rows:
     def _take_index(self, declaration: Node) -> bool:
         """Note what a declaration of row indices says of other elements; whether it needs no memory for that."""
         function = self.function
-        if _reads(function, declaration):
+        if _reads(declaration):
             return False
         for declarator in declaration.children_by_field_name("declarator"):
             value, name = value_of(declarator), declared_name(declarator)
@@ -299,7 +299,7 @@ def _parts(function: Function) -> list[_Part] | None:
         made = {
             declared_name(declarator): node
             for node in statements
-            if node.type == "declaration" and not _reads(function, node)
+            if node.type == "declaration" and not _reads(node)
             for declarator in node.children_by_field_name("declarator")
         }
         for name, node in made.items():
@@ -348,7 +348,7 @@ def _macros_of_threads(function: Function) -> set[str] | None:
     return found
 
 
-def _reads(function: Function, node: Node) -> bool:
+def _reads(node: Node) -> bool:
     """Whether a declaration takes more than arithmetic on numbers."""
     nodes = ("subscript_expression", "call_expression", "pointer_expression", "assignment_expression")
     return any(n.type in nodes for n in descendants(node)) or not any(value_of(n) for n in descendants(node))

@@ -119,7 +119,7 @@ def rounded_down(function: Function, node: Node, depth: int = 0) -> Iterator[Nod
             yield from rounded_down(function, computed, depth + 1)
     elif node.type == "binary_expression":
         if operator_of(node) == "/":
-            if is_rounded_down(function, node) and not _has_remainder(function, node):
+            if is_rounded_down(function, node) and not _has_remainder(node):
                 yield node
             return
         for child in node.named_children:
@@ -138,7 +138,7 @@ def quotients_before(function: Function, node: Node) -> Iterator[Node]:
         yield from rounded_down(function, name)
 
 
-def _has_remainder(function: Function, node: Node) -> bool:
+def _has_remainder(node: Node) -> bool:
     """Whether what is left over by a division is looked at beside it: `n / 4 + (n % 4 != 0)`."""
     outer = node
     while outer.parent is not None and operator_of(outer.parent) in ("+", "-"):
@@ -207,7 +207,7 @@ def identifiers(function: Function, node: Node) -> Iterator[Node]:
             yield from identifiers(function, child)
 
 
-def first_name(function: Function, node: Node) -> Node | None:
+def first_name(node: Node) -> Node | None:
     """Return the first variable of an expression: what is divided, where a number of blocks is computed."""
     names = (item for item in descendants(node) if item.type == "identifier" and not _is_callee(item))
     return next(names, None)
@@ -316,13 +316,13 @@ def grid_changes(launch: Launch) -> Iterator[Change]:
     if len(axes) >= 2 and function.text(axes[0]) != function.text(axes[1]):
         yield _exchanged(function, axes[0], axes[1], 1.0, "grid_axes", "axes")
         # `(rows + BX - 1) / BX, (cols + BY - 1) / BY`: the sizes are in each other's place, the block's sides are not.
-        names = [name for axis in axes[:2] if (name := first_name(function, axis)) is not None]
+        names = [name for axis in axes[:2] if (name := first_name(axis)) is not None]
         is_part = [name.id for name in names] != [axis.id for axis in axes[:2]]
         if is_part and len({function.text(name) for name in names}) == 2:
             yield _exchanged(function, names[0], names[1], 1.05, "grid_axes", "axes")
     for axis in axes:
         source = source_of(function, axis)
-        own = first_name(function, source) if operator_of(source) == "/" else None
+        own = first_name(source) if operator_of(source) == "/" else None
         sizes = [v.name for v in function.known_at(launch.grid).values() if v.role == "size" and v.start > 0]
         if own is not None and function.text(own) in sizes:
             # `(rows + 31) / 32` blocks along the columns.

@@ -238,8 +238,8 @@ def _of_kernel(subject: _Subject, budget: Budget) -> tuple[list[VerifiedRepair],
     screen, evidence, own, name = subject.screen, subject.evidence, subject.checks, subject.name
     symptom = screen.symptom
     small = screen.in_small_blocks()
-    repair = _first_repair(subject, small, budget, MAX_PROOFS) if small is not None else None
-    repair = repair or _first_repair(subject, screen, budget, MAX_PROOFS)
+    repair = _first_repair(subject, small, budget) if small is not None else None
+    repair = repair or _first_repair(subject, screen, budget)
     repairs = [repair] if repair is not None else []
     mended = set(repair.mends) if repair is not None else set()
     launch = other_launch(screen, name, budget) if symptom.check == "correct" and not mended else None
@@ -247,18 +247,14 @@ def _of_kernel(subject: _Subject, budget: Budget) -> tuple[list[VerifiedRepair],
         return repairs, launch
     order = symptom_of_order(evidence, own) if "races" not in mended and symptom.check != "races" else None
     if order is not None:
-        repair_of_order = _first_repair(
-            subject, replace(screen, symptom=order), Budget(ORDER_WORK), MAX_PROOFS, "barrier"
-        )
+        repair_of_order = _first_repair(subject, replace(screen, symptom=order), Budget(ORDER_WORK), "barrier")
         repairs += [repair_of_order] if repair_of_order is not None else []
     if any(c.check == symptom.check and c.diagnosis is not None and c.diagnosis.unwritten for c in own):
         return repairs, turned_away(screen, name, screen.functions)
     return repairs, None
 
 
-def _first_repair(
-    subject: _Subject, screen: Screen, budget: Budget, proofs: int, kind: str = ""
-) -> VerifiedRepair | None:
+def _first_repair(subject: _Subject, screen: Screen, budget: Budget, kind: str = "") -> VerifiedRepair | None:
     ranked = ranked_changes(screen.functions, screen.kernel, subject.checks, screen.symptom)
     ranked = [(function, change) for function, change in ranked if kind in ("", change.kind)]
     # What a kernel that is right calls, too, is wrong last of all.
@@ -271,7 +267,7 @@ def _first_repair(
             return repair
         if partial is None or (repair is not None and repair.is_shown and not partial.is_shown):
             partial = repair
-        if used >= proofs:
+        if used >= MAX_PROOFS:
             break
     return partial
 

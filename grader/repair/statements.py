@@ -322,7 +322,7 @@ def _reset(function: Function, node: Node) -> Iterator[Change]:
         places = [(outer, 0.6 if _is_stored_behind(function, outer, variable) else 2.0)]
         if outer.parent is None or outer.parent.type != "compound_statement":
             places = []
-        first_cost = 1.0 if _is_declared_before(function, outer, variable) else 2.6
+        first_cost = 1.0 if _is_declared_before(outer, variable) else 2.6
         for place, cost in (*places, *((first, first_cost) for first in firsts)):
             around = (a for a in ancestors(place, function.body) if a.type in LOOPS)
             if is_set and not any(a.start_byte >= variable.start for a in around):
@@ -369,7 +369,7 @@ def _counter(function: Function, loop: Node) -> str:
     return declared_name(declarator) if declarator is not None else function.text(assignment[0]) if assignment else ""
 
 
-def _is_declared_before(function: Function, loop: Node, variable: Variable) -> bool:
+def _is_declared_before(loop: Node, variable: Variable) -> bool:
     """Whether a sum is declared right before a loop, and added to in a loop within: it may begin there anew."""
     before, body = loop.prev_named_sibling, loop.child_by_field_name("body")
     is_own = (

@@ -469,5 +469,7 @@ def gap_notes(job: ReportJob, sweep: SweepRecord) -> list[tuple[str, list[str]]]
     ]
 
 
-def points_of(sweep: SweepRecord, variant: str, of: str, metric: str) -> list[SweepPoint]:
-    return [p for p in sweep.points if (p.variant, p.of, p.status) == (variant, of, "ok") and metric in p.values]
+def points_of(sweep: SweepRecord, variant: str, metric: str) -> list[SweepPoint]:
+    return [
+        p for p in sweep.points if (p.variant, p.of, p.status) == (variant, "submission", "ok") and metric in p.values
+    ]

@@ -462,7 +462,7 @@ class _Teller:
     def _values(self, name: str) -> dict[str, dict[int, float]]:
         """Return values by x of the student's kernel on one line."""
         by_line: dict[str, dict[int, float]] = {}
-        for point in charts.points_of(self._sweep, name, "submission", self._metric):
+        for point in charts.points_of(self._sweep, name, self._metric):
             by_line.setdefault(self._line(point), {})[point.x] = point.values[self._metric].value
         return by_line
 

@@ -245,9 +245,9 @@ def ratio_digits(value: float) -> int:
     return 2 if value < 100 else 1 if value < 1000 else 0
 
 
-def digits_needed(values: Iterable[float], most: int = 2) -> int:
-    """Decimals with which all of some numbers are written alike: none for whole ones, at most `most`."""
-    rounded = [f"{value:.{most}f}".rstrip("0").partition(".")[2] for value in values]
+def digits_needed(values: Iterable[float]) -> int:
+    """Decimals with which all of some numbers are written alike: none for whole ones, at most 2."""
+    rounded = [f"{value:.2f}".rstrip("0").partition(".")[2] for value in values]
     return max((len(decimals) for decimals in rounded), default=0)
 
 

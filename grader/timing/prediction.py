@@ -60,10 +60,9 @@ def predict_kernel(
     sizes: Sizes,
     processor: Processor,
     stores: tuple[ProgramStore, ProgramStore],
-    most_steps: int = MOST_STEPS,
 ) -> Prediction | Message:
     """The time of one launch at some sizes, or why there is none; see `followed`."""
-    launch = followed(kernel, sizes, processor, stores, most_steps)
+    launch = followed(kernel, sizes, processor, stores)
     if isinstance(launch, Message):
         return launch
     return predict_launch(launch) or not_followed(launch)

@@ -66,7 +66,7 @@ class Work:
 class Profile:
     """One launch on one device, before times.  Of a block: instructions by pipe (`by_pipe`, of warps), `shared`,
     `shared_ideal` and `tags` (wavefronts of shared memory, and without bank conflicts; lines looked up by global
-    requests), `loaded_sectors`, `l2_sectors` (that loads ask for; of them missed in L1), `stored_sectors` (of the
+    requests), `l2_sectors` (that loads ask for and miss in L1), `stored_sectors` (of the
     lines that stores and atomics go to), `barriers` (of warps), `atomic_requests` (lines), `hot_requests` and
     `hot_lanes` (to the line that most atomics of all blocks go to; lanes beyond the first at one address; those of
     integers count `OF_INTEGERS`).  Of the launch: bytes read from and written to memory.  Of a warp: cycles between
@@ -85,7 +85,6 @@ class Profile:
     shared: float = 0.0
     shared_ideal: float = 0.0
     tags: float = 0.0
-    loaded_sectors: float = 0.0
     l2_sectors: float = 0.0
     stored_sectors: float = 0.0
     barriers: float = 0.0
@@ -139,7 +138,7 @@ def profile(
     )
     fetched = sum(m for m, _n, _w in missed.values())
     ratio = fetched / max(1.0, sum(n for _m, n, _w in missed.values()))
-    profile.loaded_sectors, profile.l2_sectors = loads, loads * ratio
+    profile.l2_sectors = loads * ratio
     _sectors(base, missed, profile)
     profile.hot_requests, profile.hot_lanes = _hottest(base, neighbours)
     wave = min(total, resident * processor.multiprocessors)

@@ -209,7 +209,7 @@ def _launch(
             if buffer is not None and buffer.host:
                 state.written(buffer)
         check_counts(state, record, buffers)
-        note_arrays(state, record, buffers)
+        note_arrays(record, buffers)
     if not state.limits.executes:
         record.status = "traced"
         stream.ready_ns += 5_000

@@ -65,7 +65,7 @@ def note_copied(
         copied.ranges |= {(offset, offset + size) for offset, size in rows[:MAX_RANGES]}
 
 
-def note_arrays(state: State, record: SeenLaunch, allocations: Sequence[Allocation | None]) -> None:
+def note_arrays(record: SeenLaunch, allocations: Sequence[Allocation | None]) -> None:
     """Note how large the elements are that a kernel takes each of its arrays for, and what it may write."""
     for allocation, argument in zip(allocations, record.arguments, strict=True):
         if allocation is not None:

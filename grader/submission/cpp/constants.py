@@ -64,9 +64,6 @@ DTYPES = {
     "__half": "float16",
 }
 
-NUMBER_WORDS = frozenset(word for name in DTYPES for word in name.split())
-"""Words that names of number types are made of."""
-
 FORMATS = {
     "int8": "b",
     "uint8": "B",

@@ -219,8 +219,6 @@ COMPLEX = {"C": "c8", "Z": "c16"}
 REAL = {"c8": "f4", "c16": "f8"}
 DATA_TYPES = {0: "f4", 1: "f8", 2: "f2", 3: "i1", 4: "c8", 5: "c16", 8: "u1", 10: "i4"}
 """`cudaDataType` as NumPy has it; what is not in it, bfloat16 and 8-bit floats, NumPy has not."""
-Strided = tuple[int, int]
-"""The address of a vector or a matrix, and its step or its leading dimension."""
 Operand = tuple[Array, Allocation]
 
 
