@@ -216,8 +216,10 @@ def _beyond_marks(
     result = with_warp_steps(result, emulated.trials, _graded_kernels(lab, submission, emulated.evidence))
     # Another way through the stages, for every changed program.
     original = original_of(lab, reading.submitted, submission)
+    # Without a device this thread has work enough itself.
+    compiling = at_once(grading.processes if gpu is not None else grading.processes - 1)
     with (
-        Compilers(compiler, at_once(grading.processes)) as compilers,
+        Compilers(compiler, compiling) as compilers,
         closing(Beside()) as beside,
         closing(Beside()) as changing,
     ):
@@ -242,8 +244,8 @@ def _beyond_marks(
             return with_answers(with_changes(in_result(marked, times), of, prediction), lab, options)
 
         finds_changes = options.repairs and lab.repairs != "off"
-        if finds_changes and lab.sweeps and gpu is not None and grading.processes > 1:
-            # This thread waits for the device most of the time; changes are timed once that is free.
+        if finds_changes and lab.sweeps and grading.processes > 1:
+            # Either waits most of the time: for the device, or for compilers.  Changes are timed once that is free.
             changing.start(partial(begin_followers, grading.processes))
             here = partial(predict_launches, processes=grading.processes)
             changed = changing.start(partial(with_all_changes, here))

@@ -16,7 +16,8 @@ from grader.report import tables
 from grader.report.bank_map import warp_steps
 from grader.report.charts import bank_maps, sector_chart, sweep_charts, wavefront_chart
 from grader.report.conclusions import conclusions, sweep_conclusions, sweep_notes, sweeps_intro
-from grader.report.draw import DRAWINGS, Chart, Format, Medium
+from grader.report.draw import Chart, Format, Medium
+from grader.report.drawings import DRAWINGS
 from grader.report.job import ReportJob
 from grader.report.listing import listings, on_paper
 from grader.report.predicted import predicted_times
@@ -118,10 +119,11 @@ def figures(job: ReportJob, medium: Medium) -> list[FigureView]:
     return drawn
 
 
-def charts_ahead(job: ReportJob) -> list[Chart]:
-    """The charts of `figures` and `wrong_pictures`: all that are known when the marks are."""
+def charts_of(job: ReportJob) -> list[Chart]:
+    """The charts of all figures; sweeps' are known last."""
     bars = [chart for chart in (wavefront_chart(job), sector_chart(job)) if chart is not None]
-    return [*bars, *bank_maps(job), *wrong_maps(job)]
+    swept = [chart for sweep in job.result.sweeps for chart in sweep_charts(job, sweep)]
+    return [*bars, *bank_maps(job), *wrong_maps(job), *swept]
 
 
 def sweep_figures(job: ReportJob, medium: Medium) -> list[SweepSection]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import socket
-import tempfile
 import traceback
 from collections.abc import Callable, Iterator
 from functools import cache, partial
@@ -68,19 +67,17 @@ def prepare() -> None:
 
 def main(connection: socket.socket, *options: str) -> None:
     """Serve jobs until the parent closes the channel; options: "--no-pdf" when no PDF will be asked for,
-    "--drawings=FOLDER" for what renderers share, "--keep-garbage" where its parent replaces it when it has grown.
+    "--keep-garbage" where its parent replaces it when it has grown.
     """
     # Imports make next to no garbage in cycles, and a report some 20 MB; looking for it takes a tenth of the time.
     gc.disable()
     channel = Channel(connection, msgspec.msgpack.Decoder(ReportJob))
-    from grader.report.draw import DRAWINGS
+    from grader.report.drawings import DRAWINGS, default_folder
 
-    for option in options:
-        if option.startswith("--drawings="):
-            DRAWINGS.folder = Path(option.removeprefix("--drawings="))
+    DRAWINGS.folder, may_be_printed = default_folder(), "--no-pdf" not in options
     _load_for_pages()
-    ahead: list[Callable[[], object]] = [_load_for_pictures]
-    ahead += () if "--no-pdf" in options else (_load_for_pdf, _load_fonts)
+    ahead: list[Callable[[], object]] = [] if DRAWINGS.has_kept() else [_load_for_pictures]
+    ahead += (_load_for_pdf, _load_fonts) if may_be_printed else ()
     is_first, kept_bytes = True, resident_bytes()
     while True:
         while ahead and not channel.has_news():
@@ -102,10 +99,10 @@ def main(connection: socket.socket, *options: str) -> None:
         except Exception:
             channel.send(Reply(event="failed", student=student, text=traceback.format_exc()))
         channel.send(Reply(event="done", student=student))
-        DRAWINGS.end_report()
-        if not job.pictures:
-            # The page is written once more, with them: they are drawn while what it lacks is found out.
-            ahead = [*_pictures_of(job), *ahead]
+        DRAWINGS.end_report(is_on_paper=job.pdf)
+        if not job.pictures or (may_be_printed and not job.pdf):
+            # The page is written once more, with what it lacks: its pictures are drawn while that is found out.
+            ahead = [*_pictures_of(job, may_be_printed and job.pictures), *ahead]
         held = resident_bytes()
         if "--keep-garbage" in options or (held and held - kept_bytes < GARBAGE_BYTES):
             continue
@@ -145,13 +142,14 @@ def _load_fonts() -> None:
         pdf.render("<p>a <b>b</b> <code>c</code></p>", html.STYLES)
 
 
-def _pictures_of(job: ReportJob) -> list[Callable[[], object]]:
-    """Return what draws each of a job's pictures, as its page has them."""
+def _pictures_of(job: ReportJob, on_paper: bool) -> list[Callable[[], object]]:
+    """Return what draws each of a job's pictures, as its page has them, or its PDF."""
     from grader.report import html
-    from grader.report.draw import DRAWINGS
+    from grader.report.drawings import DRAWINGS
 
     with contextlib.suppress(Exception):
-        return [partial(DRAWINGS.image, chart, "svg") for chart in html.charts_ahead(job)]
+        charts = html.charts_of(job)
+        return [partial(DRAWINGS.address, c) if on_paper else partial(DRAWINGS.image, c, "svg") for c in charts]
     return []
 
 
@@ -159,7 +157,7 @@ def _render(job: ReportJob) -> Iterator[tuple[Event, str]]:
     """Yield an event with its text for each file as it is written."""
     from grader import i18n
     from grader.report import html, pdf
-    from grader.report.draw import DRAWINGS
+    from grader.report.drawings import DRAWINGS
 
     i18n.use(job.language)
     folder = Path(job.directory)
@@ -215,17 +213,13 @@ def rendering_pool(pdf: bool = True, size: int = 1) -> Iterator[Pool[ReportJob, 
 
     Within `fork_server.kept` they are children of one that has imported all that they need.
     """
-    with contextlib.ExitStack() as stack:
-        options = [] if pdf else ["--no-pdf"]
-        # Where there is no room for it, each of them draws everything itself.
-        with contextlib.suppress(OSError):
-            temporary = tempfile.TemporaryDirectory(prefix="grade-drawings-", ignore_cleanup_errors=True)
-            options.append(f"--drawings={stack.enter_context(temporary)}")
-        is_forked = fork_server.is_kept()
-        if is_forked:
-            options.append("--keep-garbage")
-        program = ChildProgram("grader.report.rendering", tuple(options), MEMORY_BYTES, is_forkable=is_forked)
-        tidy = {"tidy_bytes": FORKED_TIDY_BYTES} if is_forked else {}
-        pool: Pool[ReportJob, Reply]
-        pool = Pool(program, _replies(), lambda reply: reply.event == "done", DEADLINE_S, size, **tidy)
-        yield stack.enter_context(pool)
+    options = [] if pdf else ["--no-pdf"]
+    is_forked = fork_server.is_kept()
+    if is_forked:
+        options.append("--keep-garbage")
+    program = ChildProgram("grader.report.rendering", tuple(options), MEMORY_BYTES, is_forkable=is_forked)
+    tidy = {"tidy_bytes": FORKED_TIDY_BYTES} if is_forked else {}
+    pool: Pool[ReportJob, Reply]
+    pool = Pool(program, _replies(), lambda reply: reply.event == "done", DEADLINE_S, size, **tidy)
+    with pool:
+        yield pool

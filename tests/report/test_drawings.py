@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from grader import i18n
-from grader.report import draw as drawings
+from grader.report import drawings
 from grader.report.charts import Bar, BarChart, BarGroup
-from grader.report.draw import Drawings, draw
+from grader.report.drawings import Drawings
+from grader.report.drawings import drawn as draw
 
 CHART = BarChart("title", "axis", "least", (BarGroup("tiled", "#27468a", (Bar("load", 1.5, 1.0, "1.5"),)),), "words")
 OTHER = replace(CHART, axis="another axis")
@@ -87,3 +88,31 @@ def test_what_one_process_drew_another_finds(tmp_path: Path, drawn: list[str]) -
 def test_a_folder_that_is_gone_costs_nothing_but_time(tmp_path: Path) -> None:
     images = Drawings(folder=tmp_path / "gone")
     assert images.image(CHART, "png") == draw(CHART, "png")
+
+
+def test_a_drawing_that_was_not_written_whole_is_drawn_anew(tmp_path: Path) -> None:
+    image = Drawings(folder=tmp_path).image(CHART, "svg")
+    (file,) = tmp_path.iterdir()
+    for left in (b"", image[:100]):
+        file.write_bytes(left)
+        assert Drawings(folder=tmp_path).image(CHART, "svg") == image
+
+
+def test_the_folder_keeps_what_was_used_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, drawn: list[str]) -> None:
+    monkeypatch.setattr(drawings, "MAX_KEPT", 4)
+    folder = tmp_path / "drawings"
+    used = Drawings(folder=folder)
+    assert not used.has_kept()
+    for number in range(7):
+        # Another process's, which has nothing in memory.
+        one = Drawings(folder=folder)
+        one.image(CHART, "svg")
+        one.image(replace(CHART, axis=str(number)), "svg")
+        one.end_report()
+    assert used.has_kept()
+    assert len(list(folder.iterdir())) <= 4
+    drawn.clear()
+    used.image(CHART, "svg")
+    assert drawn == []
+    used.image(replace(CHART, axis="0"), "svg")
+    assert drawn == ["figure_of", "as_svg"]

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from grader.measured import Estimate, SweepRecord
 from grader.report.charts import LineChart, sweep_charts
-from grader.report.draw import draw, draw_line_chart, spread
+from grader.report.draw import draw_line_chart, spread
+from grader.report.drawings import drawn
 from tests.report.sweeps import memory_sweep, point, size_sweep, swept, tile_sweep, with_predicted
 
 
@@ -25,9 +26,9 @@ def chart_of(record: SweepRecord) -> LineChart:
 @pytest.mark.parametrize("record", [size_sweep(), tile_sweep(), memory_sweep()], ids=lambda r: r.id)
 @pytest.mark.parametrize(("kind", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG")])
 def test_images(record: SweepRecord, kind: str, start: bytes) -> None:
-    first = draw(chart_of(record), kind)  # type: ignore[arg-type]
+    first = drawn(chart_of(record), kind)  # type: ignore[arg-type]
     assert first.startswith(start)
-    assert first == draw(chart_of(record), kind)  # type: ignore[arg-type]
+    assert first == drawn(chart_of(record), kind)  # type: ignore[arg-type]
 
 
 def test_a_panel_for_each_variant_with_the_same_axes() -> None:

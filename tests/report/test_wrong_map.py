@@ -10,8 +10,9 @@ import pytest
 from PIL import Image
 
 from grader.measured import Diagnosis, ElementRange
-from grader.report import draw, html
-from grader.report.draw import DRAWINGS, PNG_DPI
+from grader.report import html
+from grader.report.draw import PNG_DPI
+from grader.report.drawings import DRAWINGS, drawn
 from grader.report.job import ReportJob
 from grader.report.wrong_map import PANEL_INCHES, Panel, WrongMap, wrong_maps
 from grader.result import Check, Environment, Result, Score, Student, Variant
@@ -160,16 +161,16 @@ def test_only_checks_with_a_picture_have_a_map() -> None:
 def test_every_shape_can_be_drawn(shape: tuple[int, int]) -> None:
     rows = ["o" * shape[1]] * shape[0]
     chart = only_map(diagnosis(shape=list(shape), tile=[8, 8], first=[0, 0], picture=rows, compared=False))
-    image = Image.open(BytesIO(draw.draw(chart, "png")))
+    image = Image.open(BytesIO(drawn(chart, "png")))
     assert image.width == round(PANEL_INCHES * PNG_DPI)
-    assert b"<svg" in draw.draw(chart, "svg")
+    assert b"<svg" in drawn(chart, "svg")
 
 
 def test_wrong_and_right_cells_differ_in_a_grey_print() -> None:
     chart = only_map(
         diagnosis(shape=[32, 32], tile=[], first=[0, 16], compared=False, picture=["." * 16 + "x" * 16] * 32)
     )
-    image = Image.open(BytesIO(draw.draw(chart, "png"))).convert("L")
+    image = Image.open(BytesIO(drawn(chart, "png"))).convert("L")
     levels = [image.getpixel((int(image.width * x), image.height // 2)) for x in (0.25, 0.6)]
     assert levels[0] - levels[1] > 100  # type: ignore[operator]
 
@@ -188,7 +189,7 @@ def test_drawn_ahead_is_all_that_the_page_shows_before_its_sweeps() -> None:
         return {image["src"] for image in (*figures, *html.wrong_pictures(work, "screen").values())}
 
     def ahead(work: ReportJob) -> set[str]:
-        images = [DRAWINGS.image(chart, "svg") for chart in html.charts_ahead(work)]
+        images = [DRAWINGS.image(chart, "svg") for chart in html.charts_of(work)]
         return {f"data:image/svg+xml;base64,{base64.b64encode(image).decode()}" for image in images}
 
     for work, count in ((job(diagnosis()), 1), (jobs.job(), 4)):
