@@ -54,12 +54,12 @@ _functions: dict[str, Any] = {}
 
 def function(name: str) -> Any:
     """A function of the driver API itself, whose answer begins with the status: a launch is one of thousands."""
-    known = _functions.get(name)
-    if known is None:
+    cached = _functions.get(name)
+    if cached is None:
         from cuda.bindings import driver
 
-        known = _functions[name] = getattr(driver, name)
-    return known
+        cached = _functions[name] = getattr(driver, name)
+    return cached
 
 
 def attribute(device: Any, name: str) -> int:
@@ -114,9 +114,9 @@ class Parameters:
 def parameters(values: Sequence[bytes | int]) -> Parameters:
     """`values` in order: an int is a device address (64 bits), bytes are a scalar as it lies in memory."""
     raw = [value.to_bytes(8, "little") if isinstance(value, int) else value for value in values]
-    made = Parameters([len(value) for value in raw])
-    made.put(raw)
-    return made
+    room = Parameters([len(value) for value in raw])
+    room.put(raw)
+    return room
 
 
 def launch(

@@ -85,15 +85,15 @@ class Compilers:
         key = (tuple(sources.items()), tuple(names), architecture, tuple(options))
         with self._condition:
             is_first = key not in self._made
-            made = self._made.setdefault(key, Future())
+            future = self._made.setdefault(key, Future())
         if is_first:
             try:
                 with self._taken() as process:
-                    made.set_result(process.compile(sources, names, architecture, options=options))
+                    future.set_result(process.compile(sources, names, architecture, options=options))
             except BaseException as error:
                 self._made.pop(key, None)
-                made.set_exception(error)
-        result = made.result()
+                future.set_exception(error)
+        result = future.result()
         # A process that was killed may have been somebody else's victim: who asks later, asks anew.
         if not result.ok:
             self._made.pop(key, None)

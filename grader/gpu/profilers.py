@@ -243,17 +243,17 @@ def witnessed(
     """The evidence with what other tools say of a launch of its kernel, of which the counters are."""
     module = launch[0]
     code = {name: session.code()[name] for name in (HELPERS_MODULE, module)}
-    found: list[Witness] = []
+    gathered: list[Witness] = []
     for tool in tools:
         with TemporaryDirectory(prefix="grader-") as folder:
             try:
                 if tool == "ncu":
-                    found += witnesses(measure(Path(folder), code, [launch])[0], evidence.counters)
+                    gathered += witnesses(measure(Path(folder), code, [launch])[0], evidence.counters)
                 else:
-                    found += check(Path(folder), code, [launch]) or [_clean(tool)]
+                    gathered += check(Path(folder), code, [launch]) or [_clean(tool)]
             except ToolFailed as failure:
-                found.append(Witness(tool=tool, name="failed", text=str(failure)[:300]))
-    return replace(evidence, witnesses=tuple(found))
+                gathered.append(Witness(tool=tool, name="failed", text=str(failure)[:300]))
+    return replace(evidence, witnesses=tuple(gathered))
 
 
 def _clean(tool: str) -> Witness:

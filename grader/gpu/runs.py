@@ -105,10 +105,10 @@ class GpuRunner:
         kernel = self._runnable(evidence)
         if kernel is None:
             return evidence
-        seen = self.known[self._key(evidence, kernel)]
+        on_device = self.known[self._key(evidence, kernel)]
         runs: list[Run] = []
         diagnoses = evidence.diagnoses
-        for run in (one.result() for one in seen.runs):
+        for run in (one.result() for one in on_device.runs):
             if not diagnoses and run.difference is not None and run.difference.mismatches:
                 # What the emulator has not shown is told by the output alone.
                 diagnosis = untraced(self.trials.oracle, kernel, run)
@@ -137,8 +137,8 @@ class GpuRunner:
             runs=(*emulated, *runs),
             diagnoses=diagnoses,
             unmeasured=unmeasured,
-            resources=seen.resources,
-            larger=tuple(one.result() for one in seen.larger),
+            resources=on_device.resources,
+            larger=tuple(one.result() for one in on_device.larger),
             untimed=untimed,
         )
 

@@ -103,7 +103,7 @@ class Needless(Exception):
 class GpuSession:
     """The GPU, for one submission: modules by name, launches, timed rounds.
 
-    helpers: machine code of the grader's own kernels (`helpers.compile_helpers`).
+    helpers: machine code of the grader's own kernels (`compile_helpers`).
     A process that a kernel broke is replaced, with all modules loaded anew.
     """
 

@@ -111,16 +111,16 @@ def predict_all(
     launches = {key: followed(kernel, sizes, processor, stores) for key, kernel in (right | unknown).items()}
     following = {key: launch for key, launch in launches.items() if not isinstance(launch, Message)}
     times = dict(zip(following, predict_launches(list(following.values()), processes), strict=True))
-    found = {key: _time_of(launch, times.get(key), sizes, processor) for key, launch in launches.items()}
-    _known.update({key: found[key] for key in unknown})
-    predictions = {name: found[name] for name in right}
+    outcomes = {key: _time_of(launch, times.get(key), sizes, processor) for key, launch in launches.items()}
+    _known.update({key: outcomes[key] for key in unknown})
+    predictions = {name: outcomes[name] for name in right}
     measures = {
         name: (against, reference)
         for name, (against, key) in beside.items()
         if isinstance(reference := _known[key], PredictedTime)
     }
-    known = {name: time for name, time in predictions.items() if isinstance(time, PredictedTime)}
-    return predictions | with_ratios(known, lab.variants[0].name, measures, processor)
+    predicted = {name: time for name, time in predictions.items() if isinstance(time, PredictedTime)}
+    return predictions | with_ratios(predicted, lab.variants[0].name, measures, processor)
 
 
 def stores_of(

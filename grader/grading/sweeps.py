@@ -145,8 +145,8 @@ class GpuSweeps:
             as_variant = replace(lab.variants[0], reference=kernel)
             if fitting and programs.pool is not None:
                 at_once = ProgramStore(programs.compiler, programs.architecture)
-                made = programs.pool.submit(compile_references, at_once, [as_variant], fitting)
-                self._best.append((kernel, made))
+                compiling = programs.pool.submit(compile_references, at_once, [as_variant], fitting)
+                self._best.append((kernel, compiling))
 
     def _order(self, sweep: Sweep, point: PreparedPoint) -> SweepPoint | None:
         """Hand a point's program to the compiler, and the lab's own; return why it does not fit the device, if so."""
@@ -246,7 +246,7 @@ class GpuSweeps:
         """Return what computes what is expected: the lab's fastest kernel, if it is compiled, else the variant's; None
         where that cannot run."""
         sizes = one.point.place.sizes
-        best = next((made for kernel, made in self._best if kernel.fits(sizes)), None)
+        best = next((compiling for kernel, compiling in self._best if kernel.fits(sizes)), None)
         if best is not None and best.done() and best.exception() is None:
             (compiled,) = best.result().values()
             module = f"sweep:{compiled.built.key}"

@@ -222,8 +222,8 @@ def _stand_in(values: npt.NDArray[np.unsignedinteger], array: npt.NDArray[np.uns
         is_found[places[wanted[places] == elements]] = True
         if is_found.all():
             break
-    found: Mask = is_found[np.searchsorted(wanted, values)]
-    return found
+    stands: Mask = is_found[np.searchsorted(wanted, values)]
+    return stands
 
 
 def _locate(value: np.generic, inputs: Mapping[str, Array]) -> tuple[str, Index] | None:

@@ -323,13 +323,13 @@ class Card(Device, Queues):
 
     def _entry_of(self, asked: Asked) -> _Entry:
         """Return the kernel, with room for as many bytes of each argument as are handed over now."""
-        known = self._entries.get((asked.unit, asked.entry))
+        prepared = self._entries.get((asked.unit, asked.entry))
         sizes = tuple([len(value) for value in asked.arguments])
-        if known is None or known.sizes != sizes:
+        if prepared is None or prepared.sizes != sizes:
             binary = self._binaries[asked.unit, self.compiler(asked.unit, asked.entry)]
             function = self.called("cuModuleGetFunction", binary, asked.entry.encode())
-            known = self._entries[asked.unit, asked.entry] = _Entry(function, driver.Parameters(sizes), sizes)
-        return known
+            prepared = self._entries[asked.unit, asked.entry] = _Entry(function, driver.Parameters(sizes), sizes)
+        return prepared
 
     def variable(self, unit: int, name: str) -> Allocation | None:
         wanted, suffix = parts_of(name), own_name("", unit)

@@ -162,8 +162,8 @@ class EmulatedDevice(Device):
             return Outcome("impossible", str(error))
         except LimitExceeded as error:
             if error.kind in ("endless", "deadlock"):
-                seen = error.hazards
-                return Outcome("endless", error.kind, error.line, seen, printf=projection.printed(), file=file)
+                text = projection.printed()
+                return Outcome("endless", error.kind, error.line, error.hazards, printf=text, file=file)
             if error.kind == "time":
                 if bounds.passes_over:
                     raise TooSlow(limits.seconds) from error

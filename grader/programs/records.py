@@ -192,8 +192,8 @@ class Start:
     @property
     def words(self) -> list[str]:
         """Arguments, and what may be names of files in the first lines of the input: a program is told them there."""
-        told = self.stdin[:MAX_TOLD_BYTES].decode("utf-8", errors="replace").split()
-        return [*self.arguments, *(word for word in told if not word.lstrip("+-").replace(".", "").isdigit())]
+        input_words = self.stdin[:MAX_TOLD_BYTES].decode("utf-8", errors="replace").split()
+        return [*self.arguments, *(word for word in input_words if not word.lstrip("+-").replace(".", "").isdigit())]
 
 
 class CallLaunch(msgspec.Struct, frozen=True):

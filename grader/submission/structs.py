@@ -86,7 +86,7 @@ def with_struct_parameters(
     return replace(kernel, parameters=tuple(parameters)), (head, start, *blanked)
 
 
-def with_fields_seen(parsed: ParsedFile, kernel: Kernel, seen: Sequence[SeenArgument]) -> tuple[SeenArgument, ...]:
+def with_fields_seen(parsed: ParsedFile, kernel: Kernel, handed: Sequence[SeenArgument]) -> tuple[SeenArgument, ...]:
     """The arguments of a launch with the fields of structs of plain numbers as arguments of their own.
 
     Of a struct that holds arrays too what it holds, where no other struct has another one of that name.
@@ -95,7 +95,7 @@ def with_fields_seen(parsed: ParsedFile, kernel: Kernel, seen: Sequence[SeenArgu
     types = {p.name: p.type_text for p in kernel.parameters if not p.is_pointer and p.dtype is None}
     arguments: list[SeenArgument] = []
     beside: dict[str, list[SeenArgument]] = {}
-    for argument in seen:
+    for argument in handed:
         fields = fields_of(parsed, plain_type(types[argument.name])) if argument.raw and argument.name in types else ()
         given = _fields_seen(argument, fields)
         if not any(f.is_pointer for f in fields):

@@ -374,17 +374,17 @@ def aligned_loads(function: Function) -> frozenset[int]:
         if not isinstance(operand, (Immediate, Symbol)):
             return 0
         number = operand.value if isinstance(operand, Immediate) else operand.offset
-        known = (number & -number).bit_length() - 1 if number else WORD_BITS
-        return min(known, JOINED_BITS) if isinstance(operand, Symbol) else known
+        low_zeros = (number & -number).bit_length() - 1 if number else WORD_BITS
+        return min(low_zeros, JOINED_BITS) if isinstance(operand, Symbol) else low_zeros
 
     is_changed = True
     while is_changed:
         is_changed = False
         for instruction in body:
-            known = _low_zeros(instruction, bits)
+            low_zeros = _low_zeros(instruction, bits)
             for register in _targets(instruction):
-                if known < zeros.get(register, WORD_BITS):
-                    zeros[register], is_changed = known, True
+                if low_zeros < zeros.get(register, WORD_BITS):
+                    zeros[register], is_changed = low_zeros, True
     return frozenset(
         id(instruction)
         for instruction in body

@@ -203,10 +203,10 @@ def set_memcpy(state: State, place: Place, executable: int, node: int, *copy: in
 def find_in_clone(state: State, place: Place, pointer: int, node: int, clone: int) -> None:
     """Write the node of a clone that was made of this one."""
     copy = graphs.graph_of(state, clone)
-    made = copy.origin.get(node)
-    if made not in copy.nodes:
+    cloned = copy.origin.get(node)
+    if cloned not in copy.nodes:
         raise CudaError(1)
-    state.guest.pack("Q", pointer, made)
+    state.guest.pack("Q", pointer, cloned)
 
 
 def set_enabled(state: State, place: Place, executable: int, node: int, is_enabled: int) -> None:

@@ -178,8 +178,8 @@ def is_capturing(state: State, place: Place, stream: int, status: int) -> None:
 
 def handle_of(state: State, graph: Graph) -> int:
     """Return a graph's handle, a new one where it has none."""
-    for handle, known in state.graphs.graphs.items():
-        if known is graph:
+    for handle, other in state.graphs.graphs.items():
+        if other is graph:
             return handle
     if len(state.graphs.graphs) > streams.MAX_HANDLES:
         raise CudaError(2)
@@ -348,8 +348,8 @@ def instantiate(state: State, place: Place, executable: int, graph: int, flags: 
         # What allocates is instantiated once at a time.
         raise CudaError(NOT_SUPPORTED)
     nodes, frees_first = ordered(state, source), bool(flags & _AUTO_FREE)
-    made = Graph(nodes, allocates=source.allocates, frees_first=frees_first, conditions=source.conditions)
-    give(state, executable, made)
+    instance = Graph(nodes, allocates=source.allocates, frees_first=frees_first, conditions=source.conditions)
+    give(state, executable, instance)
 
 
 def ordered(state: State, graph: Graph) -> dict[int, Node]:

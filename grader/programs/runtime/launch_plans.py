@@ -116,29 +116,29 @@ class Plan:
 
     def make(self, state: State, raw: bytes) -> int | None:
         """Make the launch; None where it has to be looked at as one that nothing is known of."""
-        known = self._known.get(self._pointers(raw))
-        if known is None or not known.is_same():
+        described = self._known.get(self._pointers(raw))
+        if described is None or not described.is_same():
             return None
         kernel, place, stream = self._kernel, self._place, self._stream
         state.launch_count = number = state.launch_count + 1
         ticket = state.begin(stream)
         is_alone = len(state.streams) == 1
         record: SeenLaunch | None = None
-        if number <= MAX_LAUNCHES or not is_alone or known.may_be_counts:
-            record = self._record(known, raw)
+        if number <= MAX_LAUNCHES or not is_alone or described.may_be_counts:
+            record = self._record(described, raw)
             if len(state.launches) < MAX_LAUNCHES:
                 state.launches.append(record)
         state.ask("kernel", place, (stream, ticket), name=kernel.display)
-        took_step(state, known.step)
-        if known.buffers:
+        took_step(state, described.step)
+        if described.buffers:
             if record is not None and not is_alone:
-                put_in_order(state, record, known.buffers, stream, ticket, place)
-            if record is not None and known.may_be_counts:
-                check_counts(state, record, known.buffers)
-            for allocation in known.written:
+                put_in_order(state, record, described.buffers, stream, ticket, place)
+            if record is not None and described.may_be_counts:
+                check_counts(state, record, described.buffers)
+            for allocation in described.written:
                 allocation.written += 1
         try:
-            outcome = self._prepared.again(raw, record, partial(self._ended, state, known, raw, record))
+            outcome = self._prepared.again(raw, record, partial(self._ended, state, described, raw, record))
         except LateEnd as end:
             # Of a launch before this one, which is refused then.
             if record is not None:
@@ -146,10 +146,10 @@ class Plan:
             raise
         stream.ready_ns += 5_000
         state.pending.append(Pending(kernel.display, stream.number, ticket, place, number))
-        return 0 if outcome is None else self._ended(state, known, raw, record, outcome)
+        return 0 if outcome is None else self._ended(state, described, raw, record, outcome)
 
-    def _record(self, known: _Known, raw: bytes) -> SeenLaunch:
-        record = copy(known.record)
+    def _record(self, described: _Known, raw: bytes) -> SeenLaunch:
+        record = copy(described.record)
         if self._numbers:
             arguments = list(record.arguments)
             for index, start, layout, argument in self._numbers:
@@ -158,9 +158,9 @@ class Plan:
             record.arguments = tuple(arguments)
         return record
 
-    def _ended(self, state: State, known: _Known, raw: bytes, record: SeenLaunch | None, outcome: Outcome) -> int:
+    def _ended(self, state: State, described: _Known, raw: bytes, record: SeenLaunch | None, outcome: Outcome) -> int:
         """Tell of one that ended badly; its record may not have been kept."""
-        return judge(state, self._kernel, record or self._record(known, raw), outcome, self._place)
+        return judge(state, self._kernel, record or self._record(described, raw), outcome, self._place)
 
 
 def again(state: State, function: int, configured: int, *numbers: int) -> int | None:
@@ -184,7 +184,7 @@ def remember(
     state: State,
     what: Repeatable,
     kernel: Kernel,
-    made: Asked,
+    launch: Asked,
     record: SeenLaunch,
     buffers: list[Allocation | None],
 ) -> None:
@@ -200,8 +200,8 @@ def remember(
         return
     plan = state.plans.get(what.key)
     if plan is None:
-        prepared = state.gpu.prepared(made, what.places) if len(state.plans) < MOST_PLANS else None
+        prepared = state.gpu.prepared(launch, what.places) if len(state.plans) < MOST_PLANS else None
         if prepared is None:
             return
-        plan = state.plans[what.key] = Plan(kernel, what.key[-1], made.stream, prepared, what.places, record)
+        plan = state.plans[what.key] = Plan(kernel, what.key[-1], launch.stream, prepared, what.places, record)
     plan.note(state, what.data, record, buffers)

@@ -238,8 +238,8 @@ def _launch(
         stream.ready_ns += int(seconds / state.model.clock_khz * 1e6)
     state.pending.append(Pending(kernel.display, stream.number, ticket, place, state.launch_count))
     if state.calls.is_underway:
-        known = outcome.file == LIBRARY or state.sources.has(outcome.file)
-        state.calls.launched(record, outcome.file if known else state.unit_names[kernel.unit], outcome)
+        has_source = outcome.file == LIBRARY or state.sources.has(outcome.file)
+        state.calls.launched(record, outcome.file if has_source else state.unit_names[kernel.unit], outcome)
     code = judge(state, kernel, record, outcome, place)
     if repeatable is not None and not code and not asked.is_cooperative:
         sizes = asked.grid, asked.block, asked.shared_bytes

@@ -82,9 +82,9 @@ class _Reader:
 
     def takes(self, start: str) -> bool:
         """Whether the rest begins with `start`, which is passed over then."""
-        found = self.text.startswith(start, self.at)
-        self.at += len(start) * found
-        return found
+        is_next = self.text.startswith(start, self.at)
+        self.at += len(start) * is_next
+        return is_next
 
     def matched(self, pattern: re.Pattern[str]) -> re.Match[str]:
         match = pattern.match(self.text, self.at)

@@ -457,13 +457,13 @@ class ProgramRun:
         # The time that a program reads off its clocks knows nothing of it.
         self._charged += instructions
 
-    def _shortened(self, known: Callable[..., int | None], served: Callable[..., int]) -> Callable[..., int]:
-        """Return `served`, where `known` does not do it, which is None then."""
+    def _shortened(self, planned: Callable[..., int | None], served: Callable[..., int]) -> Callable[..., int]:
+        """Return `served`, where `planned` does not do it, which is None then."""
 
         def call(*values: int) -> int:
             if self._owed < MOST_OWED:
                 try:
-                    code = known(*values)
+                    code = planned(*values)
                 except BadPointer:
                     code = None
                 if code is not None:

@@ -1,6 +1,6 @@
 """The process of one program: confines itself, runs the module as often as it is told, serves its calls, reports.
 
-Started by `sandbox.process`; `sandbox.messages` is what is said.
+Started by `sandbox.process`, which also has the messages.
 """
 
 from __future__ import annotations

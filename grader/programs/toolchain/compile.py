@@ -360,12 +360,12 @@ def _is_in_c(src: Path, name: str) -> bool:
     """Whether a file is C to the host's compiler, as nvcc hands it over, and has no part in CUDA's C++."""
     if Path(name).suffix != ".c":
         return False
-    pending, seen = [src / name], set[Path]()
+    pending, read = [src / name], set[Path]()
     while pending:
         path = pending.pop()
-        if path in seen or not path.is_file():
+        if path in read or not path.is_file():
             continue
-        seen.add(path)
+        read.add(path)
         for include in _INCLUDE.finditer(path.read_text("utf-8")):
             own = [folder / include["name"] for folder in (path.parent, src) if (folder / include["name"]).is_file()]
             if not own and (advance.INCLUDE / include["name"]).is_file() and include["name"] not in _FOR_C:

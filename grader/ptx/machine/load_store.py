@@ -171,11 +171,11 @@ def split_by_allocation(
         resolved = locate(space, address, offset, spec.width, lanes)
         if resolved is not None:
             return [(None, resolved)]
-        parts, found = scatter(space, address, offset, spec.width, lanes)
-        for fault in found:
+        parts, of_parts = scatter(space, address, offset, spec.width, lanes)
+        for fault in of_parts:
             _report(batch, spec, fault, lanes)
         if faults is not None:
-            faults += found
+            faults += of_parts
         return list(parts)
     # Generic pointers into several spaces at once: one space after the other.
     result: list[tuple[Array | None, ResolvedAddress]] = []
@@ -191,8 +191,8 @@ def split_by_allocation(
         space, base = spaces[window + 1]
         positions = np.flatnonzero(windows == window)
         subset = lanes if len(positions) == lanes.n else lanes.select(positions)
-        parts, found = scatter(space, Vec(full[positions], subset), -base, spec.width, subset)
-        for fault in found:
+        parts, of_parts = scatter(space, Vec(full[positions], subset), -base, spec.width, subset)
+        for fault in of_parts:
             _report(batch, spec, fault, subset)
         result += [(positions[inner], resolved) for inner, resolved in parts]
     return result

@@ -198,9 +198,9 @@ class _Expansion:
                 continue
             name, places, values, width = access
             for place, value in zip(places, values, strict=True):
-                known = accesses[name].setdefault(place, width)
+                widest = accesses[name].setdefault(place, width)
                 # What is loaded may be the lower part of what was stored.
-                accesses[name][place] = max(known, width)
+                accesses[name][place] = max(widest, width)
                 stored[name, place] |= {width} if instruction.opcode == "st" else set()
                 floats[name, place].add(value.type if isinstance(value, Register) else "")
         for name, widths in accesses.items():

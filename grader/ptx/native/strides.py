@@ -47,49 +47,49 @@ _SHARED_LOADS = frozenset({"param", "global", "shared", "const"})
 
 def strides_of(code: Code) -> dict[int, Stride]:
     """The stride of each register, by its index: whatever instruction wrote it last."""
-    found: dict[int, Stride] = dict.fromkeys(code.live_in[0], SAME)
+    strides: dict[int, Stride] = dict.fromkeys(code.live_in[0], SAME)
     instructions = [i for block in code.blocks for i in block.instructions if destinations(i)]
     changed = True
     while changed:
         changed = False
         for instruction in instructions:
-            if any(register.index not in found for register in sources(instruction)):
+            if any(register.index not in strides for register in sources(instruction)):
                 continue
-            stride = _of(instruction, found, code)
+            stride = _of(instruction, strides, code)
             for register in destinations(instruction):
-                before = found.get(register.index)
+                before = strides.get(register.index)
                 after = stride if before is None else before.joined(stride)
                 if after != before:
-                    found[register.index] = after
+                    strides[register.index] = after
                     changed = True
     for register in code.function.registers:
-        found.setdefault(register.index, ANY)
-    return found
+        strides.setdefault(register.index, ANY)
+    return strides
 
 
-def loads_same(space: str, base: Operand | None, known: Mapping[int, Stride], code: Code) -> bool:
+def loads_same(space: str, base: Operand | None, strides: Mapping[int, Stride], code: Code) -> bool:
     """Whether a load gives all four threads the same: it goes to one place, which is not one of each thread's own."""
     if space == "param":
         return isinstance(base, Symbol) and any(base.name == p.name for p in code.function.parameters)
-    return space in _SHARED_LOADS and (base is None or stride_of(base, known).step == 0)
+    return space in _SHARED_LOADS and (base is None or stride_of(base, strides).step == 0)
 
 
-def stride_of(operand: Operand, known: Mapping[int, Stride]) -> Stride:
+def stride_of(operand: Operand, strides: Mapping[int, Stride]) -> Stride:
     """The stride of an operand."""
     if isinstance(operand, Register):
-        return known[operand.index]
+        return strides[operand.index]
     if isinstance(operand, Negated):
-        return SAME if known[operand.register.index].step == 0 else ANY
+        return SAME if strides[operand.register.index].step == 0 else ANY
     if isinstance(operand, Immediate):
         return Stride(0, _zeros(operand.value))
     if isinstance(operand, Special):
         return _OF_SPECIALS.get(operand.name, SAME)
     if isinstance(operand, Address):
-        return SAME if operand.base is None else stride_of(operand.base, known)
+        return SAME if operand.base is None else stride_of(operand.base, strides)
     return SAME if isinstance(operand, Symbol) else ANY
 
 
-def may_wrap(instruction: Instruction, known: Mapping[int, Stride]) -> tuple[Register, bool, int] | None:
+def may_wrap(instruction: Instruction, strides: Mapping[int, Stride]) -> tuple[Register, bool, int] | None:
     """(source, whether it is signed, its step) of an instruction that widens numbers in steps.
 
     It keeps them in steps where none is beyond the narrower numbers' end.
@@ -98,8 +98,8 @@ def may_wrap(instruction: Instruction, known: Mapping[int, Stride]) -> tuple[Reg
     if source is None or not isinstance(source[0], Register):
         return None
     register, signed = source[0], source[1]
-    step = known[register.index].step
-    return (register, signed, step) if step and known[destinations(instruction)[0].index].step else None
+    step = strides[register.index].step
+    return (register, signed, step) if step and strides[destinations(instruction)[0].index].step else None
 
 
 def _widened(instruction: Instruction) -> tuple[Operand, bool] | None:
@@ -116,7 +116,7 @@ def _zeros(value: int) -> int:
     return (value & -value).bit_length() - 1 if value else _ALIGNED
 
 
-def _of(instruction: Instruction, known: Mapping[int, Stride], code: Code) -> Stride:
+def _of(instruction: Instruction, by_register: Mapping[int, Stride], code: Code) -> Stride:
     opcode, modifiers = instruction.opcode, instruction.modifiers
     first, *operands = instruction.operands
     if opcode in ("ld", "ldu"):
@@ -124,12 +124,12 @@ def _of(instruction: Instruction, known: Mapping[int, Stride], code: Code) -> St
         base = operands[0].base if isinstance(operands[0], Address) else None
         if space == "generic" and isinstance(base, Symbol):
             space = code.program.space_of(base.name)
-        return SAME if loads_same(space, base, known, code) else ANY
+        return SAME if loads_same(space, base, by_register, code) else ANY
     if opcode == "vote":
         return SAME
     if facts(opcode).memory or opcode in ("shfl", "call", "activemask"):
         return ANY
-    strides = [stride_of(operand, known) for operand in operands]
+    strides = [stride_of(operand, by_register) for operand in operands]
     is_same = all(stride.step == 0 for stride in strides)
     in_steps = None
     if isinstance(first, Register) and modifiers and TYPES.get(modifiers[-1], ("", 0, False))[1] >= 32:
@@ -226,9 +226,9 @@ def _logic(opcode: str, operands: list[Operand], strides: list[Stride]) -> Strid
         return None
     constant = operands[1]
     # Of a number that is not known its zeros are.
-    known = Stride(a.step, a.zeros if isinstance(constant, Immediate) else min(a.zeros, b.zeros))
-    added = _inside(known)
-    low = constant.value & ((1 << known.zeros) - 1) if isinstance(constant, Immediate) else 0
+    stride = Stride(a.step, a.zeros if isinstance(constant, Immediate) else min(a.zeros, b.zeros))
+    added = _inside(stride)
+    low = constant.value & ((1 << stride.zeros) - 1) if isinstance(constant, Immediate) else 0
     if opcode == "and":
         return _steps([step & low for step in added], max(a.zeros, b.zeros))
     if opcode == "or":

@@ -327,7 +327,7 @@ def _groups_of(instructions: Sequence[Instruction], space_of: Callable[[str], st
     """The group of each load and store that has one, by the instruction's identity."""
     groups: dict[tuple[object, ...], AccessGroup] = {}
     versions: dict[int, int] = {}
-    found: dict[int, AccessGroup] = {}
+    by_instruction: dict[int, AccessGroup] = {}
     for instruction in instructions:
         if instruction.opcode in ("ld", "ldu", "st") and instruction.guard is None:
             transfer = transfer_of(instruction, space_of)
@@ -336,11 +336,11 @@ def _groups_of(instructions: Sequence[Instruction], space_of: Callable[[str], st
                 at = (base.index, versions.get(base.index, 0))
                 offset = transfer.address.offset
                 key = (transfer.space, transfer.spec.op, width, at, offset % width, offset // FARTHEST)
-                group = found[id(instruction)] = groups.setdefault(key, AccessGroup())
+                group = by_instruction[id(instruction)] = groups.setdefault(key, AccessGroup())
                 group.members.append(transfer)
         for register in destinations(instruction):
             versions[register.index] = versions.get(register.index, 0) + 1
-    return {number: group for number, group in found.items() if len(group.members) > 1}
+    return {number: group for number, group in by_instruction.items() if len(group.members) > 1}
 
 
 _ORDERS_AND_SCOPES = frozenset(

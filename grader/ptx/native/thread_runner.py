@@ -83,8 +83,8 @@ class Wanted:
 def is_long_of_few(code: Code, threads: int) -> bool | None:
     """Whether a launch of few threads is so long that only its first part need be watched; None: not known yet."""
     kept: dict[str, Wanted] = code.program.module.derived.get("wanted threads", {})
-    known = kept.get(f"{code.name} of few")
-    return None if known is None else not known.refused and known.a_thread * threads >= CAUTION
+    history = kept.get(f"{code.name} of few")
+    return None if history is None else not history.refused and history.a_thread * threads >= CAUTION
 
 
 class Threads:

@@ -188,10 +188,10 @@ def _of_run(run: records.SeenRun, flat: Flat, lab: Lab) -> records.SeenRun:
     run = replace(run, launches=tuple(_swapped(launch, flat.sites) for launch in run.launches))
     of_launches = [_kernel_of(launch, flat.kernels) for launch in run.launches]
     launches = []
-    made: set[str] = set()
+    written: set[str] = set()
     for launch, kernel in zip(run.launches, of_launches, strict=True):
-        pair = _exchanged(launch, kernel, flat.sites, lab, made) if kernel is not None else None
-        made |= _written(launch, kernel)
+        pair = _exchanged(launch, kernel, flat.sites, lab, written) if kernel is not None else None
+        written |= _written(launch, kernel)
         launches.append(launch if pair is None or kernel is None else _with(launch, kernel, pair, flat))
     return replace(run, launches=tuple(launches))
 
@@ -226,10 +226,10 @@ def _exchanged(
     kernel: records.Kernel,
     sites: Sequence[records.LaunchSite],
     lab: Lab,
-    made: Collection[str],
+    written: Collection[str],
 ) -> Pair | None:
-    """Return two parameters that the launch has in each other's place; made: arrays that launches before it wrote to,
-    which those without `const` alone may only have read."""
+    """Return two parameters that the launch has in each other's place; written: arrays that launches before it wrote
+    to, which those without `const` alone may only have read."""
     by_name = _by_name(launch)
     if launch.refused or any(p.name not in by_name for p in kernel.parameters):
         return None
@@ -238,7 +238,7 @@ def _exchanged(
         if _flows_backwards(pair, by_name):
             return pair
     taken = [by_name[p.name] for p in kernel.parameters if p.is_pointer and not p.is_written]
-    if any(argument.before == "kernel" and argument.buffer in made for argument in taken):
+    if any(argument.before == "kernel" and argument.buffer in written for argument in taken):
         # It goes on with what another kernel made, a transposed matrix perhaps: names say nothing of that.
         return None
     for pair in _alike(kernel, lab):

@@ -136,7 +136,7 @@ def innermost_loops(parsed: ParsedFile, item: Item, template_values: Mapping[str
         functions += [
             (called, _given(parsed, called, function, look_up))
             for called in called_functions(parsed, function)
-            if all(called is not known for known, _given_to in functions)
+            if all(called is not other for other, _given_to in functions)
         ]
         loops = loops_in(parsed, body)
         live = _live_names(parsed, body) if loops else frozenset()

@@ -61,18 +61,18 @@ def _order(rows: Array, columns: Array, m: int) -> Array:
     others = ends[1][by_row].tolist()
     degrees = [end - first for first, end in pairwise(bounds)]
     order: list[int] = []
-    seen = [False] * m
+    is_queued = [False] * m
     for start in sorted(range(m), key=degrees.__getitem__):
-        if seen[start]:
+        if is_queued[start]:
             continue
-        seen[start] = True
+        is_queued[start] = True
         queue = deque([start])
         while queue:
             row = queue.popleft()
             order.append(row)
-            beside = {other for other in others[bounds[row] : bounds[row + 1]] if not seen[other]}
+            beside = {other for other in others[bounds[row] : bounds[row + 1]] if not is_queued[other]}
             for other in sorted(beside, key=degrees.__getitem__):
-                seen[other] = True
+                is_queued[other] = True
                 queue.append(other)
     return np.array(order[::-1], np.int64)
 

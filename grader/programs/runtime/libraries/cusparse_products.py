@@ -330,9 +330,9 @@ def ic(call: Call, args: Arguments) -> None:
 
 
 def zero_pivot_of(call: Call, info: int, position: int) -> int:
-    (found,) = call.state.guest.unpack("i", info)
-    call.give(position, found, "i4")
-    return _ZERO_PIVOT if found >= 0 else 0
+    (row,) = call.state.guest.unpack("i", info)
+    call.give(position, row, "i4")
+    return _ZERO_PIVOT if row >= 0 else 0
 
 
 @calls.takes("m n count base offsets columns permutation buffer")
