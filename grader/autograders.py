@@ -22,7 +22,7 @@ from grader.files import PACKAGE, data_root, write_atomically
 from grader.lab.records import Lab
 
 EPOCH = (2020, 1, 1, 0, 0, 0)
-"""Of every file in an archive: the same input makes the same bytes."""
+"""Modification time of every file in an archive, so that the same input makes the same bytes."""
 
 
 @dataclass(frozen=True, slots=True)

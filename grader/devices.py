@@ -20,7 +20,7 @@ OPT_IN_SHARED_BYTES = 227 * 1024
 """The most that a program may ask for on any of them (capability 9.0)."""
 WARP_LANES = 32
 BANKS = 32
-"""Of shared memory: words of 4 bytes that follow each other lie in one after another."""
+"""Banks of shared memory: consecutive words of 4 bytes lie in consecutive banks."""
 SECTOR_BYTES = 32
 """What global memory is moved by, aligned to as many."""
 

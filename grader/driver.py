@@ -100,7 +100,7 @@ class Parameters:
         self._whole = memoryview(self._storage).cast("B")[self._offset : self._offset + length]
         self._pointers = (ctypes.c_void_p * (len(sizes) + 1))(*[base + start for start in starts])
         self.address = ctypes.addressof(self._pointers)
-        """Of the array of pointers; valid as long as this object lives."""
+        """Address of the array of pointers; valid as long as this object lives."""
 
     def put(self, values: Sequence[bytes]) -> None:
         """Have the values for the next launch, each as long as was said."""

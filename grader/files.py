@@ -18,9 +18,9 @@ from typing import Literal
 # Windows lacks most of these and needs another.
 _FLAGS = ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY")
 KEPT_BYTES = 64 << 20
-"""Of a file that we wrote: a result has some hundred thousand."""
+"""Largest file of our own that is read back; a result has about 100 kB."""
 PARTIAL_SUFFIX = ".partial"
-"""Of a file that is being written and has not got its name yet."""
+"""Suffix of a file that is still being written."""
 _READING = os.O_RDONLY | sum(getattr(os, name, 0) for name in _FLAGS)
 _MAKING = os.O_WRONLY | os.O_CREAT | os.O_EXCL | sum(getattr(os, name, 0) for name in _FLAGS)
 _NOT_THERE = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL}

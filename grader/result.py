@@ -71,7 +71,7 @@ class Decisions(measured.Record, frozen=True):
 CheckStatus = Literal["pass", "fail", "borderline", "skip", "error"]
 SkipReason = Literal["", "not_measured", "prerequisite", "not_applicable", "later"]
 WAITING: tuple[SkipReason, ...] = ("not_measured", "prerequisite", "later")
-"""For which a check's points are pending."""
+"""Reasons for which a check's points are pending."""
 
 ResultStatus = Literal["passed", "failed", "not_judged", "error"]
 

@@ -250,7 +250,7 @@ def fingerprint(text: str) -> Print:
 COMMON_SHARE = 0.5
 """What this part of a group has is the task's, or the lecture's."""
 LEAST_SHARED = 0.55
-"""Of the weight of the shorter submission: pairs above it are shown."""
+"""Share of the weight of the shorter submission from which a pair is shown."""
 COPY_SHARE = 0.9
 """Pairs that share this much are copies of one work."""
 LEAST_PRINTS = 12

@@ -106,7 +106,7 @@ def type_at(kind: type, keys: KeyPath) -> object:
 _LIBYAML_TOO_DEEP = "exceeded maximum nesting depth"
 """libyaml 0.2.6 and later read ahead of the events that they give out, and stop at 1000 levels by themselves."""
 MAX_SHOWN = 80
-"""Of what a file says, in an error's text."""
+"""Characters of a file's text that an error quotes, at most."""
 _WRONG_KIND = re.compile(r"Expected `(?P<expected>[\w |]+)`, got `\w+`")
 _OUT_OF_BOUNDS = re.compile(r"Expected `(?P<kind>\w+)`(?P<length> of length)? (?P<sign>[<>]=?) (?P<limit>[\d.e+-]+)")
 _BOUNDS = {">=": "at_least", "<=": "at_most", ">": "more_than", "<": "less_than"}
@@ -233,7 +233,7 @@ def choose(got: str, allowed: Iterable[str]) -> Message:
 MAX_BYTES = 256 * 1024
 MAX_DEPTH = 20
 MAX_NUMBER = 64
-"""Of a number in its digits, which no number of a course comes near."""
+"""Digits of a number, at most."""
 SCALAR_TAGS = {"str", "int", "float", "bool", "null"}
 
 

@@ -236,7 +236,7 @@ def _too_large_hint(evidence: Evidence, shape: str, threads: int) -> Message | N
 
 
 SHARE_LOST = 0.5
-"""Of the points, for each kind of fault."""
+"""Share of the points that each kind of fault costs."""
 SHORT = "programs.symbol_too_short"
 MAY_BE_MEANT = (SHORT, "programs.copy_other_pitch")
 """Ids of faults that are none where the results are right: a rest that is zero, rows that a kernel packs as well."""

@@ -259,7 +259,7 @@ def _is_free_with(worst: LineCounters, first: int, pitch: int) -> bool:
 # -- technique --------------------------------------------------------------------------
 
 MOST = 2 / 3
-"""Of the elements traced back.  A few may be the data's borders, or come from where their own thread had put them."""
+"""Share of the elements traced back.  A few may be borders of the data, or be what their own thread has put there."""
 
 
 def judge_technique(evidence: Evidence, settings: TechniqueSettings) -> Verdict:

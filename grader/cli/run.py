@@ -72,9 +72,9 @@ _IDLE = re.compile(
 )
 """Options of nvcc's that change nothing here; `_WITH_VALUE`: those whose next word belongs to them."""
 _ARITHMETIC = re.compile(r"--?(?:use_fast_math|(fmad|ftz|prec-div|prec-sqrt)(?:=(\w+))?)")
-"""Those that change what device code computes: both compilers get them."""
+"""Options that change what device code computes: both compilers get them."""
 WATCHED_INSTRUCTIONS = 200_000_000
-"""Of blocks that are watched, in all launches: some five seconds."""
+"""Thread-instructions of watched blocks, in all launches together: about five seconds."""
 GPU_SECONDS = 60.0
 """A kernel that has not ended by then hangs."""
 BEYOND_LIMITS = 4

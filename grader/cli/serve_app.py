@@ -45,7 +45,7 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-"""Of every answer: nothing but our own script, no page of others' around ours."""
+"""Headers of every answer: no script but our own, and no frame of another site around our pages."""
 REPORT_POLICY = (
     f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src '{script_hash(REPORT)}'; "
     "frame-ancestors 'self'; sandbox allow-scripts"
@@ -108,7 +108,7 @@ class Rate:
 
 
 MOST_BYTES = {".cu": 1 << 20, ".ipynb": 8 << 20}
-"""Of a file that is handed in, by its kind."""
+"""Largest size of a submitted file, in bytes, by its suffix."""
 LOOK_S = 0.1
 BODY_S = 60.0
 """So long a file may take to arrive: a connection that sends nothing more would be held for ever."""

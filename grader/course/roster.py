@@ -134,7 +134,7 @@ def zoned(time: datetime, zone: tzinfo | None) -> datetime:
 
 MAX_BYTES = 8 << 20
 MAX_UNPACKED_BYTES = 128 << 20
-"""Of a workbook, which is an archive."""
+"""Largest size of an unpacked workbook (which is an archive)."""
 MAX_ROWS = 20_000
 MAX_COLUMNS = 200
 MAX_GAP_ROWS = 200

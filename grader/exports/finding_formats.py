@@ -332,7 +332,7 @@ def _code(text: str) -> str:
 
 _STATUSES = {"pass": "pass", "skip": "pass", "borderline": "pass", "fail": "fail", "error": "error"}
 _MOST_BYTES = 64_000
-"""Of all messages: the reporter is handed them in a variable of the environment, which Linux bounds to 128 KiB."""
+"""Size of all messages together: the reporter gets them in an environment variable, which Linux bounds to 128 KiB."""
 _RESULTS = {"passed": "pass", "failed": "fail", "not_judged": "error", "error": "error"}
 
 

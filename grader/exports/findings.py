@@ -24,7 +24,7 @@ from grader.result import Check, Result, Variant
 from grader.words import NoWordsError, speaking_of, speaking_of_file, text
 
 MOST_FOLDERS = 1000
-"""That are looked into for a file."""
+"""Folders that are searched for a file, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def _exists(path: Path) -> bool:
 Level = Literal["error", "warning", "note"]
 
 REMARK = "remark"
-"""In place of a check's name: what is worth knowing and costs nothing."""
+"""Stands in place of a check's name: worth knowing, costs no points."""
 LEAST_POINTS = 0.005
 """Fewer are what is left of rounding."""
 _ORDER: dict[Level, int] = {"error": 0, "warning": 0, "note": 1}

@@ -148,11 +148,11 @@ def _measure(gpu: Gpu, session: GpuSession, lab: Lab, names: list[str]) -> list[
 PROBES = Path(__file__).parent / "device" / "probes.cu"
 MODULE = "probes"
 RUNS = 7
-"""Of each kernel that counts its own cycles."""
+"""Launches of each kernel that counts its own cycles."""
 TIMES = 5
 """Of launches that are timed as a whole: rounds, and how often their memory is had anew, whose place may matter."""
 STEPS = 64
-"""Of a chain in a round, as the kernels have them."""
+"""Steps of a dependency chain in one round, as in `device/probes.cu`."""
 CHAIN_ROUNDS, RATE_ROUNDS = 32, 64
 CHAINS = {
     "alu": 1,

@@ -33,7 +33,7 @@ from grader.timing.sampling import Question, Sample, quantile, sample
 from grader.timing.summary import Store, folder, key_of, reference, size_key, student, timings
 
 LAUNCH_SECONDS = 10.0
-"""That the host waits for the device."""
+"""How long the host waits for the device."""
 LIMITS = for_gpu(RunLimits(host_instructions=20_000_000_000, wall_seconds=120.0, counts_work=True), LAUNCH_SECONDS)
 ROUNDS_BUDGET_US = 6_000_000.0
 """For the first stage at one size: each round takes two runs from their beginning."""

@@ -77,7 +77,7 @@ def write(folder: Path, modules: Mapping[str, bytes], launches: Sequence[tuple[s
 
 
 TIME = "gpu__time_duration.sum"
-"""Nanoseconds."""
+"""Metric of a kernel's time, in nanoseconds."""
 
 METRICS: Mapping[str, str] = {
     "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum": "shared_load_wavefronts",

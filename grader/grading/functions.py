@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from grader.launching.trial import Trials
 
 CODE_SUFFIXES = (".cu", ".cpp", ".cc", ".c")
-"""Of the lab's own files those that are compiled; others are included, or opened."""
+"""The lab's own files with these suffixes are compiled; others are included, or opened."""
 _INCLUDED = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)', re.M)
 
 

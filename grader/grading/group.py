@@ -50,7 +50,7 @@ to that does it in the same second, and the fewer such pauses there are, the mor
 """
 LEAST_AT_ONCE = 4
 BYTES_AT_ONCE = 1 << 30
-"""Of a GPU's memory for each of them: a context takes half of it, arrays the rest."""
+"""GPU memory for each submission graded at once: its context takes half of it, arrays the rest."""
 
 
 def at_once_on(memory_bytes: int, gpus: int, tasks: int) -> int:

@@ -56,7 +56,7 @@ DEFAULT = "t4"
 """Where neither the command line nor the lab names a device, and none is there."""
 
 _known: dict[str, PredictedTime | Message] = {}
-"""Of reference kernels, which are the same for every student that this process grades."""
+"""Times of the reference kernels, which are the same for every student that this process grades."""
 
 
 def device_for(asked: str, lab: Lab, at_hand: str | None) -> Processor | None:
@@ -264,7 +264,7 @@ def _value(lab: Lab, metric: str, sizes: Sizes, time: Estimate) -> Estimate:
 
 FOLLOW_DEADLINE_S = 120.0
 FOLLOWER_BYTES = 3 << 30
-"""Of a process; arrays of a launch take room where they are touched."""
+"""Memory of one process; arrays of a launch take room only where they are touched."""
 ALONE_S, ALONE_FORKED_S = 0.4, 0.05
 """Processor time after which what is left of several launches is followed in processes, which take as long to start, or
 to be forked where what forks them is there already."""

@@ -59,12 +59,12 @@ if TYPE_CHECKING:
 
 
 BUDGET_US = 250_000.0
-"""For the rounds of the points of one kernel at one size."""
+"""Time for the rounds of one kernel at one size."""
 
 HOST_REPEATS = 3
 
 COPIES_OF_ARRAYS = 2
-"""Of a launch's arrays on the device: one to work on, one for what is expected."""
+"""Copies of a launch's arrays on the device: one to work on, one with the expected values."""
 
 MEMORY_SHARE = 0.9
 """Of the device's memory, what is taken at most: the rest is the context's, the driver's and other programs'."""

@@ -178,7 +178,7 @@ Use = Literal[
 ]
 """What a solution may be asked to use: of the machine, or of the runtime."""
 OF_RUNTIME: tuple[Use, ...] = ("several_launches", "streams", "library")
-"""Of these what is no kernel's own doing."""
+"""Those of the above that the host does and no kernel."""
 
 
 class UsesSettings(Settings, frozen=True):
@@ -214,7 +214,7 @@ class DivergenceSettings(Settings, frozen=True):
 
 
 Device = Literal["a100", "h100", "h200", "rtx2080ti", "rtx3060", "rtx4060", "rtx4090", "t4"]
-"""Those that `grader.programs.runtime.devices` describes."""
+"""Devices that `grader.programs.runtime.devices` describes."""
 
 
 class OccupancySettings(Settings, frozen=True):
@@ -363,7 +363,7 @@ CHECKS = {
         CheckKind("speedup", SpeedupSettings, needs=("correct",)),
     )
 }
-"""By name, in the order in which they run and are shown: what a check depends on comes before it."""
+"""All checks by name, in the order in which they run and are shown: what a check depends on comes before it."""
 
 TESTS = "tests"
 """Its checks are called `tests.<name>`, one for each test of a variant."""

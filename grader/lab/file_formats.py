@@ -19,7 +19,7 @@ from grader.message import Message, msg
 Array = npt.NDArray[np.generic]
 
 NUMBER_BYTES = 64
-"""Of a number in a text, with what stands around it."""
+"""Longest number in a text, with what stands around it."""
 MORE_BYTES = 1 << 16
 """What may stand in a text besides its numbers."""
 SHOWN_NUMBERS, SHOWN_CHARACTERS = 5, 20

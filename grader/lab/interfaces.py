@@ -176,7 +176,7 @@ def _typed(file: YamlFile, parameter: Parameter, argument: Argument) -> Paramete
 SKELETON = "new_function_lab"
 """Folder of the skeleton among the templates."""
 SIGNATURE = "void solve(const float *in, float *out, int n)"
-"""Of a function of which nothing else is said."""
+"""The signature of a lab's function where the lab does not give one."""
 _SIZE = re.compile(
     r"(?:n|m|k|l|nx|ny|nz|w|h|rows?|cols?|columns?|width|height|depth|batch|stride|num\w*|n_\w+|\w*(?:size|count|len|length))",
     re.IGNORECASE,

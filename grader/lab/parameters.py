@@ -44,7 +44,7 @@ KINDS = {
         Kind("scalar", interfaces=("function", "program")),
     )
 }
-"""By the name that lab files call it."""
+"""Kinds of parameters, by the name that lab files use."""
 
 
 _SIGNATURE = re.compile(

@@ -173,7 +173,7 @@ NO_AGE = "no_age"
 """Reason of a launch that is not made, since its program has no variable that launches change evenly."""
 
 GAVE_UP = ("time", "instructions", "steps")
-"""Those of them for which a launch may well end, if it is waited for."""
+"""Reasons of `unsupported` outcomes of launches that may well end if one waits longer."""
 
 
 INSTRUCTIONS_PER_LAUNCH = 500_000_000

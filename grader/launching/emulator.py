@@ -139,7 +139,7 @@ def _same(rows: Array) -> Array:
 
 
 INSTRUCTIONS_BEFORE = 20_000_000
-"""Of launches made first, together: no more of them follow."""
+"""Thread-instructions of the launches made ahead, together: none is begun beyond that."""
 
 INSTRUCTIONS_PER_TRACE = 20_000_000
 """Traced launches are small, and there are several; where a warp is followed, a part of the launch is enough."""

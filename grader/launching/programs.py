@@ -162,7 +162,7 @@ class ProgramStore:
 # Launches that were made before.
 
 LAUNCHED_BYTES = 128 << 20
-"""Of all outcomes that are kept."""
+"""Size of all outcomes kept, together."""
 RECORD_BYTES = 400
 """What a counter or a hazard takes, about."""
 

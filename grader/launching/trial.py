@@ -239,7 +239,7 @@ class Trials:
 
 
 MOST_SITES = 2
-"""Of a check: its own line first."""
+"""Sites shown for a check, its own line first."""
 
 
 def with_warp_steps(result: Result, trials: Trials, kernels: Mapping[str, BoundKernel]) -> Result:

@@ -25,7 +25,7 @@ from grader.processes.limits import INHERITS, POLL_READ, isolated_python, reside
 END_WAIT_S = 20.0
 """How long a child that has hung up may take to be dead, so that it is known how it ended: a busy machine is slow."""
 OUTPUT_BYTES = 16 << 10
-"""Of what a child prints, the last of it, where no more is asked for."""
+"""How much of a child's output is kept, from its end, where no more is asked for."""
 _START = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[1]); "
     "from grader.processes.limits import enter; enter(*sys.argv[2:])"

@@ -28,7 +28,7 @@ from grader.processes import limits
 from grader.processes.limits import IS_LINUX
 
 START_LIMIT_S = 300.0
-"""For the server's imports; it answers at once after them."""
+"""How long the server's imports may take; after them it answers at once."""
 _MOST_BYTES = 1 << 16
 
 

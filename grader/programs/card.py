@@ -33,7 +33,7 @@ from grader.programs.sandbox.process import CardInfo
 from grader.submission.kernels.records import SeenLaunch
 
 MAX_PRINTED_BYTES = 64 << 20
-"""Of the file that device code prints to."""
+"""Largest size of the file that device code prints to."""
 MARKS = 1024
 """Words that streams write; those of more streams share them."""
 SPIN_S, SHORT_SLEEP_S, LONG_SLEEP_S = 0.002, 0.0001, 0.001
@@ -41,7 +41,7 @@ SPIN_S, SHORT_SLEEP_S, LONG_SLEEP_S = 0.002, 0.0001, 0.001
 NOT_READY, LAUNCH_TIMEOUT, UNSUPPORTED_PTX_VERSION = 600, 702, 222
 _VERSION = re.compile(r"^(\.version\s+)\d+\.\d+", re.M)
 _VERSIONS = ("9.0", "8.8", "8.5", "8.0", "7.8")
-"""Of PTX, that a driver may know where it does not know the compiler's."""
+"""Versions of PTX to fall back on where the driver does not know the compiler's."""
 _LAUNCHES_KERNELS = "__cudaCDP2LaunchDevice"
 """What kernels call that launch kernels: the toolkit's device runtime has it, and no driver."""
 NEWEST = "h200"
@@ -197,10 +197,10 @@ class Card(Device, Queues):
         self._limit_s = limit_s
         self._binaries: dict[tuple[int, str], Any] = {}
         self._assembled: dict[str, Any] = {}
-        """By PTX, what the driver has made of it: files that are linked are one module."""
+        """Machine code made by the driver, by its PTX; linked files are one module."""
         self._entries: dict[tuple[int, str], _Entry] = {}
         self._queues: dict[int, _Queue] = {1: _Queue(cuda.CUstream(0), blocking=True, slot=0)}
-        """By stream."""
+        """Queues by the number of their stream."""
         self._numbers = 0
         self._write = driver.function("cuStreamWriteValue32")
         self.times = CardTimes(self, opened.events)

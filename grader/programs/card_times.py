@@ -24,7 +24,7 @@ from grader.programs.runtime.devices import MODELS, model_of
 from grader.submission.kernels.records import SeenLaunch
 
 TIMED_LAUNCHES = 2000
-"""Of a program that is not called to be timed."""
+"""Launches that are timed of a program that is not run for its times."""
 MOST_TIMED = 10_000
 """Launches, copies and fills of a call that is."""
 EVENTS_MADE = 64
@@ -34,7 +34,7 @@ PAUSE_NS = 100_000
 BUSY_NS = 30_000_000
 """After some ten milliseconds of work a clock is up."""
 TRIES = 9
-"""Of what takes no time but its own: an empty kernel, two events and nothing between them."""
+"""Repetitions of an empty kernel, and of two events with nothing between them."""
 
 PTX = b"""
 .version 6.3

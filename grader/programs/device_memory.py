@@ -18,7 +18,7 @@ Bytes = npt.NDArray[np.uint8]
 Saved = tuple[MemoryArray, Bytes, Bytes | None]
 MAX_SNAPSHOT_BYTES = 512 << 20
 MAX_HEAP_BYTES = 1 << 30
-"""Of device code's heap."""
+"""Largest heap of device code."""
 
 
 class TooManyAllocations(Exception):

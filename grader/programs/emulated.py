@@ -35,9 +35,9 @@ from grader.ptx.observers.interface import Observer, Scene
 
 OBSERVED_THREADS = 1 << 20
 OBSERVED_BATCHES = 32
-"""Of a launch of more threads so many batches of blocks are watched, spread over its grid."""
+"""Batches of blocks that are watched of a larger launch, spread over its grid."""
 LATER_BATCHES = 2
-"""Of a launch once `RunLimits.watched_instructions` have been watched."""
+"""The same, of a launch after `RunLimits.watched_instructions` have been watched."""
 
 PRINTED_BYTES = 1 << 20
 """What one launch may print: as much as the buffer of a GPU holds, which has it in another form."""
@@ -53,7 +53,7 @@ class _Projection(Observer):
         self._charge = charge
         self._blocks = blocks
         self._budgets: list[Budget] = []
-        """Of the launch, and of those that its kernels made."""
+        """Budgets of the launch, and of those that its kernels made."""
 
     def begin(self, scene: Scene) -> None:
         """Before each batch of blocks."""
@@ -198,7 +198,7 @@ class EmulatedDevice(Device):
 # -- launches that are not executed ---------------------------------------------------------------------------
 
 MAX_KEPT_BYTES = 512 << 20
-"""Of what launches left; what was used least recently goes first."""
+"""Size of all results of launches kept; the least recently used go first."""
 TRIES = 6
 """A kernel that so many times in a row found memory as at none of its launches is looked at no more."""
 INSTRUCTIONS_PER_BYTE = 0.5

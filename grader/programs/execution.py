@@ -57,7 +57,7 @@ SUFFIX = ".grade"
 _BEGINNING = b"grade build 1\n"
 """Its number is raised where an earlier version's file would be read as something else."""
 MAX_BYTES = 256 << 20
-"""Of the file, and of what it holds."""
+"""Largest size of the file, and of its contents."""
 
 
 class Built(msgspec.Struct, frozen=True):

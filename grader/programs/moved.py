@@ -78,7 +78,7 @@ MOST_CALLS = 4
 """Through as many functions a line's number is followed to where it is said."""
 MOST_USES = 60
 MOST_CHARACTERS = 2000
-"""Of a call, before a place in it."""
+"""How far before a place in a call its beginning is looked for."""
 _LITERAL = re.compile(r'"(?:\\.|[^"\\\n])*+"?|(?<!\w)\'(?:\\.|[^\'\\\n])*+\'?', re.S)
 _LINE = re.compile(r"\b__LINE__\b")
 # Other ways to a number of a line; a name that is pasted of parts may be any.

@@ -64,7 +64,7 @@ WITH_RESULTS = RunLimits(
     kernel_instructions=60_000_000,
     kernel_steps=STEPS_PER_LAUNCH,
 )
-"""For a run whose results count: kernels at a size at which they take a small part of a grading."""
+"""Limits of a run whose results count: at such sizes kernels take a small part of a grading."""
 FEWEST_PER_THREAD = 20
 """Instructions: no kernel that makes an element takes fewer."""
 MAX_WITH_RESULTS = 3

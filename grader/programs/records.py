@@ -172,7 +172,7 @@ class FunctionCall(msgspec.Struct, frozen=True):
 
 
 MAX_TOLD_BYTES = 4096
-"""Of the input, in which names of files are looked for."""
+"""Bytes of standard input in which names of files are looked for."""
 
 
 @dataclass(frozen=True, slots=True)

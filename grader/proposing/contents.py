@@ -25,7 +25,7 @@ Formula = tuple[str, ...]
 
 MOST_NUMBERS = 1 << 15
 ENDINGS = {"bin": ".bin", "text": ".txt", "csv": ".csv", "pgm": ".pgm", "ppm": ".ppm"}
-"""Of files, by format."""
+"""Suffixes of files, by format."""
 _SEEN_AS = ("float32", "int32", "float64", "uint8", "int64", "uint32")
 
 

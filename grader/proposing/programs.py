@@ -39,7 +39,7 @@ VALUES = (
 )
 """Of numbers that may be sizes, in turn: two rows of which products tell them apart, and one of no multiples."""
 SMALL = ((2, 3, 4, 5, 6, 7), (3, 5, 2, 7, 4, 6), (5, 2, 7, 3, 4, 6))
-"""Of numbers that are none: radii, steps, iterations."""
+"""Values of numbers that are no sizes: radii, steps, iterations."""
 MOST_WORDS = 6
 LONGEST = 1 << 20
 _ARGUMENT = re.compile(r"\bargv\s*\[\s*(\d)\s*\]")

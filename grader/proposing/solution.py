@@ -23,7 +23,7 @@ from grader.submission.lexical import Edit, apply, without_comments
 from grader.submission.source import SourceText, decode
 
 MAX_LAUNCHES = 8
-"""In a row, that a function can be made of."""
+"""Launches in a row that a function can be made of, at most."""
 FUNCTION = "solve"
 """What a function is called that is made of a launch."""
 _LAUNCHES = re.compile(r"<<<|\bcudaLaunch(?:Cooperative)?Kernel\w*\s*\(")

@@ -13,7 +13,7 @@ from grader.ptx.values import KEPT_BYTES, WARP_SIZE, Array, Lanes, Layout, Value
 MAX_UNIONS = 256
 """Unions of lane sets that are remembered."""
 KEPT_SHAPES = 32
-"""Of parts of grids, at most."""
+"""Shapes of parts of grids kept, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,7 @@ class Geometry:
 
 _Key = tuple[Index3, int, int, Index3, Order]
 _kept: dict[_Key, Geometry] = {}
-"""Those that no launch uses, the last one used last."""
+"""Geometries that no launch uses, the most recently used last."""
 
 
 def geometry_of(

@@ -18,9 +18,9 @@ from grader.ptx.values import Array
 ROOM = 2
 """How many times as large the arena is as what live allocations may take: it holds what lies between them, too."""
 FIRST_BYTES = 1 << 20
-"""Of it in use at first; it doubles when there is no room left, since whoever watches it pays by its size."""
+"""Bytes of the heap in use at first; it doubles when full, since whoever watches it pays by its size."""
 ALIGNMENT = 16
-"""Of allocations, as the CUDA C++ programming guide promises."""
+"""Alignment of allocations in bytes, as the CUDA C++ programming guide promises."""
 MAX_GAP = 4096
 
 

@@ -281,10 +281,10 @@ class Sample:
 
 
 MAX_THREADS = 1024
-"""Of a block, on every device since compute capability 2.0."""
+"""Threads of a block at most, on every device since compute capability 2.0."""
 MAX_BLOCK: Index3 = (1024, 1024, 64)
 MAX_GRID: Index3 = (2**31 - 1, 65535, 65535)
-"""Of every device since compute capability 3.0 (CUDA C++ programming guide, technical specifications)."""
+"""Largest grid of every device since compute capability 3.0 (CUDA C++ programming guide, technical specifications)."""
 
 
 def three(sizes: Sequence[int], name: str, limits: Index3) -> Index3:

@@ -45,7 +45,7 @@ SHARED_BYTES = 227 * 1024
 """What a block can have on any device so far (compute capability 9.0)."""
 
 HEAP_BYTES = 8 << 20
-"""Of device code's heap: the default of `cudaLimitMallocHeapSize`."""
+"""Size of device code's heap: the default of `cudaLimitMallocHeapSize`."""
 
 POISON = 0xFF
 """Every byte of memory that nothing has written: NaN in every floating-point format."""
@@ -183,11 +183,11 @@ class Device:
         self.poison = poison
         """What every byte of memory that nothing has written holds; one for kernels without floats may be another."""
         self.cycles = 0
-        """That have gone by in launches."""
+        """Cycles that have gone by in launches."""
         self.arrays: list[MemoryArray | None] = [None]
         self.hosted: list[MemoryArray] = []
         self.heap: Any = None
-        """Of device code (see `grader.ptx.heap.heap_of`)."""
+        """Heap of device code (see `grader.ptx.heap.heap_of`)."""
         self.heap_bytes = HEAP_BYTES
         """What live allocations of it may take together, once it is made."""
         self.launch_arguments: Any = None
@@ -382,7 +382,7 @@ Space = Device | Window
 
 
 WORKSPACE_BYTES = 8
-"""Of the grid's barrier: its own size, and the counter."""
+"""Size of the workspace of the grid's barrier: its own size, and the counter."""
 
 
 def workspace_of(device: Device) -> MemoryArray:

@@ -21,7 +21,7 @@ from grader.result import Result, Source, Variant
 
 MAX_LINE_CHARACTERS = 400
 TIME_LIMIT_S = 15.0
-"""Of processor time; far beyond what the lines of any program take that was not written for this."""
+"""Processor time; far beyond what the lines of any honest program take."""
 _COMMENT_OR_TEXT = re.compile(r"""/\*|\*/|//|"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'""")
 
 

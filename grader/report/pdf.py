@@ -277,7 +277,7 @@ def _transform(text: str) -> Matrix:
 DEBIAN_PACKAGES = ("libpango-1.0-0", "libpangoft2-1.0-0", "libharfbuzz-subset0", "fonts-dejavu-core")
 NO_FIGURES: Mapping[str, Operators] = MappingProxyType({})
 PIXELS_PER_POINT = 150 / 72
-"""Of a figure that nothing says the size of: as large as its image of 150 dots an inch is."""
+"""Scale of a figure whose size nothing says: that of an image with 150 dots an inch."""
 
 
 class PdfUnavailable(GraderError):

@@ -184,9 +184,9 @@ COLOURS = {
 }
 """Of what time goes to, in the order in which a bar shows it: memory from far to near, then the rest."""
 LEAST_RATIO = 0.01
-"""Of speeds: below it a kernel is as slow as that at least."""
+"""Ratios of speeds below this one are shown as this one."""
 LEAST_PCT = 1.0
-"""Of the time, to be a part of a bar."""
+"""Share of the time from which a part of a bar is drawn."""
 MOST_LINES = 5
 LEAST_LINE_PCT = 3.0
 

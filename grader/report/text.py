@@ -307,7 +307,7 @@ def result_status(status: str) -> Status:
 INK = "#1f2933"
 """Letters, axes, and what is pointed out."""
 FAINT = "#d5dbe1"
-"""Grids."""
+"""Colour of grid lines."""
 
 
 def lines_of(text: str) -> list[str]:

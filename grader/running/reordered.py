@@ -368,7 +368,7 @@ def _number(target: str) -> int:
 
 
 SUB_PARTITIONS = 4
-"""Of a multiprocessor: each has its own part of the registers."""
+"""Partitions of a multiprocessor: each has its own part of the registers."""
 REGISTERS_AT_A_TIME = 256
 """What a warp's registers are rounded up to."""
 

@@ -32,7 +32,7 @@ WAVEFRONT_BYTES = 128
 """32 banks of 4 bytes: what shared memory can deliver in one wavefront."""
 
 WATCHED_INSTRUCTIONS = 4_000_000
-"""Of one block that is watched at a size of which the others are not."""
+"""Thread-instructions of the one block that is watched at a large size."""
 
 
 def counters_of(raw: Raw, sizes: Sizes, thread_instructions: int | None) -> Counters:

@@ -67,9 +67,9 @@ def _find_changed_by_device(parsed: tree.ParsedFile) -> Iterator[str]:
 
 MAX_WORDS = 4096
 SET_BY_HOST = 0
-"""In place of the value of a constant that the host copies to the device: `__constant__ int n;`."""
+"""Stands for the value of a constant that the host copies to the device: `__constant__ int n;`."""
 MAX_ELEMENTS = 16
-"""Of an array in constant memory that sizes may lie in: `__constant__ int dims[2];`."""
+"""Elements of an array in constant memory that may be sizes: `__constant__ int dims[2];`."""
 _STEPS = tuple(
     re.compile(
         rf"\bblockIdx\s*\.\s*{axis}\s*\*\s*(\w+)\s*\)?\s*\+\s*threadIdx\s*\.\s*{axis}\b"

@@ -22,7 +22,7 @@ from grader.preprocessor import COMMENT, LITERAL, STRING
 MAX_STEPS = 8_000_000
 """About ten seconds of processor time."""
 CHARACTERS_PER_STEP = 64
-"""Of text that is copied or searched."""
+"""Characters of text that are copied or searched in one step."""
 _RUN = re.compile(r"[\w\s.:*&\\]++")
 _PAIRS_PER_STEP = 10
 

@@ -22,9 +22,9 @@ SETTINGS_NAME = "submission.yaml"
 PROGRAM = ".cu"
 NOTEBOOK = ".ipynb"
 SUFFIXES = (PROGRAM, NOTEBOOK)
-"""Of what is graded."""
+"""Suffixes of files that are graded."""
 HOST_SUFFIXES = (".cpp", ".cc", ".cxx", ".c")
-"""Of files without kernels that a program is made of besides."""
+"""Suffixes of a program's other files, without kernels."""
 # Entries of a folder that are looked at; a course has hundreds of students, and a student dozens of files.
 MAX_ENTRIES = 10_000
 
@@ -77,7 +77,7 @@ def sources_in(folder: Path) -> list[Path]:
 # Which files make up one program, by what each defines and calls.
 
 MAX_SOURCES = 32
-"""Of one submission."""
+"""Files of one submission, at most."""
 # Bytes of a file that are looked at to tell whose it is.
 MAX_LOOKED_AT = 1 << 20
 

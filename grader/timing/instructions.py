@@ -76,7 +76,7 @@ class Processor:
 
 
 REGISTERS = 65536
-"""Of a multiprocessor, on every supported device."""
+"""Registers of a multiprocessor, on every supported device."""
 
 
 def resident_blocks(processor: Processor, threads: int, registers: int, shared_bytes: int) -> int:

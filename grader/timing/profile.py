@@ -29,7 +29,7 @@ from grader.timing.trace import (
 )
 
 MOSTLY = 0.75
-"""Of the sectors that are written, in bytes: with fewer most are written in part."""
+"""Share of the written sectors' bytes; with fewer, most sectors are written in part."""
 
 TAGS = 2
 """Lines that the L1 cache looks up in a cycle: requests for 32 lines without bank conflicts take 13 to 17 (H200)."""

@@ -242,7 +242,7 @@ def is_throttled(sm_mhz: float, reasons: int, max_sm_mhz: float) -> bool:
 
 
 BUDGET_S = 0.4
-"""For one size; at least one run is made."""
+"""Time for one size; at least one run is made."""
 MAX_RUNS = 5
 
 
@@ -308,7 +308,7 @@ class Plan:
 
 
 NARROW = 0.02
-"""Of a median: so wide an interval nobody sees in a graph."""
+"""Width of an interval, as a share of the median, that nobody sees in a graph."""
 
 
 def series_plan(round_us: float, budget_us: float) -> Plan:
@@ -319,7 +319,7 @@ def series_plan(round_us: float, budget_us: float) -> Plan:
 
 
 BUDGET_US = 1_200_000.0
-"""For the first stage at one size."""
+"""Time for the first stage at one size."""
 
 
 def plan_for(round_us: float, budget_us: float = BUDGET_US) -> Plan:

@@ -34,7 +34,7 @@ SECTOR_BYTES = traffic.SECTOR_BYTES
 JOINED_BYTES = 16
 """The widest load of a lane."""
 LINE_SECTORS = 4
-"""Of 128 bytes, which a tag of the L1 cache stands for."""
+"""Sectors of a cache line (128 bytes), which one tag of the L1 cache stands for."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -404,4 +404,4 @@ AREAS: dict[str, Texts] = {
     "checks.correct": CORRECT,
     "checks.ragged_sizes": RAGGED_SIZES,
 }
-"""By the first parts of the ids."""
+"""Texts by the first parts of their ids."""

@@ -455,4 +455,4 @@ AREAS: dict[str, Texts] = {
     "checks.coalescing": COALESCING,
     "checks.speedup": SPEEDUP,
 }
-"""By the first parts of the ids."""
+"""Texts by the first parts of their ids."""

@@ -474,4 +474,4 @@ AREAS: dict[str, Texts] = {
     "diagnosis": DIAGNOSIS,
     "remedies": REMEDIES,
 }
-"""By the first parts of the ids."""
+"""Texts by the first parts of their ids."""

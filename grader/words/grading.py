@@ -497,4 +497,4 @@ AREAS: dict[str, Texts] = {
     "predict.limits": LIMITS,
     "predict.causes": CAUSES,
 }
-"""By the first parts of the ids."""
+"""Texts by the first parts of their ids."""

@@ -444,4 +444,4 @@ AREAS: dict[str, Texts] = {
     "proposing": PROPOSING,
     "calibrate": CALIBRATE,
 }
-"""By the first parts of the ids."""
+"""Texts by the first parts of their ids."""

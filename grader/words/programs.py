@@ -497,4 +497,4 @@ COMPILER: Texts = {
 }
 
 AREAS: dict[str, Texts] = {"programs": PROGRAMS, "observation": OBSERVATION, "compiler": COMPILER}
-"""By the first parts of the ids."""
+"""Texts by the first parts of their ids."""

@@ -489,4 +489,4 @@ REPAIRS: Texts = {
 }
 
 AREAS: dict[str, Texts] = {"repairs": REPAIRS}
-"""By the first parts of the ids."""
+"""Texts by the first parts of their ids."""

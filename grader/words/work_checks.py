@@ -484,4 +484,4 @@ AREAS: dict[str, Texts] = {
     "checks.deterministic": DETERMINISTIC,
     "repairs.faster": FASTER,
 }
-"""By the first parts of the ids."""
+"""Texts by the first parts of their ids."""

@@ -338,7 +338,7 @@ Item = tuple[Any, Launch, dict[str, int]]
 """A kernel, its launch, and the addresses of its arrays by name."""
 
 IDLE_BATCH, IDLE_SAMPLES = 16, 9
-"""For the time of nothing and of an empty kernel."""
+"""Launches in a batch, and samples, for the time of an empty interval and of an empty kernel."""
 
 COARSE_TICK_US = 0.5
 """What the driver's documentation says of an event's clock."""

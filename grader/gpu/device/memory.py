@@ -135,7 +135,7 @@ class Arena:
     def __init__(self) -> None:
         self._base = 0
         self.nbytes = 0
-        """A multiple of 256."""
+        """Size of the allocation in bytes, a multiple of 256."""
 
     def room(self, nbytes: int) -> int:
         """Address of so many bytes, whatever is in them; what was asked for before is gone.

@@ -105,7 +105,7 @@ GUARD_GAP_BYTES = 4096
 """Between neighbouring arrays of a sample."""
 
 MEMORY_SHARE = 0.35
-"""Of the free device memory, for the arrays of a sample; as much again is taken for what is expected."""
+"""Share of the free device memory for the arrays of a sample; the expected values take as much again."""
 
 FLUSH_L2 = 2
 """Size of what is read to evict the L2 cache, over the cache's."""

@@ -33,7 +33,7 @@ from grader.processes.channel import Channel, PeerGone
 
 PRINTF_FIFO_BYTES = 64 * 1024
 HEAP_BYTES = 1 << 20
-"""Of device-side malloc: enough for a student's experiment."""
+"""Heap of device-side malloc: enough for a student's experiment."""
 
 COUNTERS = 64
 TURN_LIMIT_S, TURN_POLL_S = 25.0, 0.01

@@ -28,7 +28,7 @@ from grader.programs.runtime.state import Kernel, State
 from grader.submission.kernels.records import Contents, SeenArgument, SeenLaunch
 
 MAX_HASHED_BYTES = 256 << 20
-"""Of all buffers together, each as often as it is filled."""
+"""Bytes hashed of all buffers together, each as often as it is filled."""
 MAX_STRUCT_BYTES = 64
 MAX_FILLED_BYTES = 4096
 _PLAIN_TYPE = r"(?:(?:unsigned|signed|short|long|int|char|bool|size_t|u?int\d+_t)\s?)+"
@@ -241,7 +241,7 @@ def put_in_order(
 
 
 LOOKED_AT_BYTES = 64 << 10
-"""Of each array, from its start: a program that keeps pointers has some there."""
+"""Bytes from the start of each array in which pointers are looked for."""
 
 Words = npt.NDArray[np.uint64]
 

@@ -135,7 +135,7 @@ def memset_3d(state: State, place: Place, pitched: int, value: int, extent: int,
 
 
 Corner = tuple[int, int, int]
-"""Of a CUDA array its handle, and where in it: bytes along a row, and the row."""
+"""A place in a CUDA array: its handle, bytes along a row, and the row."""
 
 
 def _copy_of_array(

@@ -50,7 +50,7 @@ _BYTESIZE = 104
 _AUTO_FREE = 1
 """`cudaGraphInstantiateFlagAutoFreeOnLaunch`."""
 _NUMBER_BYTES = 16
-"""Of the largest number that a call is handed the address of."""
+"""Size of the largest number that a call is handed the address of."""
 
 
 def capture_call(

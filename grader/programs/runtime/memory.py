@@ -26,7 +26,7 @@ _HANDED_ON = re.compile(
 )
 PITCH = 512
 MAX_FILLED_BYTES = 64 << 20
-"""Of one allocation; a larger one takes no room where nobody touches it."""
+"""Largest allocation filled with a pattern; a larger one takes no room where nobody touches it."""
 MAX_WITH_PAGES = 256
 HOST_MAPPED = 2
 """`cudaHostAllocMapped`."""

@@ -25,10 +25,10 @@ _OUT_OF_MEMORY, _INVALID_INPUT, _INVALID_PROGRAM, _INVALID_OPTION, _COMPILATION 
 _NAMES_TOO_LATE, _NAMES_TOO_EARLY, _NO_SUCH_NAME = 8, 9, 10
 _INVALID_VALUE, _NO_MEMORY, _INVALID_IMAGE, _INVALID_HANDLE, _NOT_FOUND = 1, 2, 200, 400, 500
 MAX_TEXTS = 64
-"""Of PTX, linked at once."""
+"""Texts of PTX linked at once, at most."""
 MAX_SOURCE_BYTES = 16 << 20
 COMPILE_INSTRUCTIONS = 50_000_000
-"""Of the host's, which a compilation counts as; and those of a byte of a module that is read."""
+"""Instructions of the host that a compilation counts as, and those for each byte of a module that is read."""
 INSTRUCTIONS_PER_BYTE = 200
 MAX_HEADERS = 64
 MAX_PARAMETERS = 200

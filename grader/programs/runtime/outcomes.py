@@ -23,7 +23,7 @@ from grader.ptx.records import Hazard
 from grader.submission.kernels.records import LineCount, SeenHazard, SeenLaunch
 
 INVALID_VALUE = 1
-"""Of every refused configuration, as measured with CUDA 13.0 on an H200 (before, cudaErrorInvalidConfiguration)."""
+"""Returned for every refused launch configuration (CUDA 13.0, an H200; before, cudaErrorInvalidConfiguration)."""
 ILLEGAL_ADDRESS = 700
 PAGE = 2 << 20
 """Granularity in which a driver maps memory: what lies beyond an array, but not beyond this, does not fault."""

@@ -14,14 +14,14 @@ from grader.programs.runtime.registration import entry_of
 from grader.programs.runtime.state import CudaError, Handlers, Kernel, State
 
 VERSION = 13_000
-"""Of the runtime and of the driver: `CUDART_VERSION` of the headers."""
+"""Version of the runtime and of the driver: `CUDART_VERSION` of the headers."""
 UUID = b"\1" * 16
 MAX_RAISED = 1000
 BUS_ID = "0000:00:04.0"
 DEVICE_FLAGS, HOST_MAPPED_FLAG = 0xFF, 8
-"""Of `cudaSetDeviceFlags`: all that there are, and `cudaDeviceMapHost`."""
+"""Flags of `cudaSetDeviceFlags`: all there are, and `cudaDeviceMapHost`."""
 LIMITS = {0: 1024, 1: 1 << 20, 2: 8 << 20, 3: 2, 4: 2048, 5: 64, 6: 0}
-"""By `cudaLimit`, what holds until a program sets it."""
+"""Default limits, by `cudaLimit`."""
 STACK, HEAP, SYNC_DEPTH, PERSISTING = 0, 2, 3, 6
 MAX_STACK_BYTES = 512 << 10
 UNSUPPORTED_LIMIT = 215

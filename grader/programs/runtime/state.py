@@ -132,7 +132,7 @@ class State:
         self.units: dict[int, int] = {}
         self.wanted: dict[int, dict[str, None]] = {}
         self.lacking: dict[int, ProgramEnded] = {}
-        """By unit, why kernels of it are in no device code."""
+        """Why a unit's kernels are in no device code, by unit."""
         self.symbols: dict[int, tuple[int, str, int]] = {}
         self._checked = 0
         self.arrays: dict[int, Any] = {}
@@ -170,7 +170,7 @@ class State:
         self.libraries: dict[int, dict[str, Any]] = {}
         self.seen_launches: dict[tuple[Any, ...], int] = {}
         self.places: dict[tuple[int, int], ordering.Place] = {}
-        """Of calls, by their line and the address of their file's name."""
+        """Places of calls, by their line and the address of their file's name."""
         self.plans: dict[tuple[Any, ...], Any] = {}
         """Launches that can be made again: see `runtime.launch_plans`."""
         self.allowed: set[tuple[Any, ...]] = set()
@@ -179,7 +179,7 @@ class State:
         self.variables: dict[tuple[int, str], Allocation | None] = {}
         self.device_flags = 0
         self.device_limits: dict[int, int] = {}
-        """By `cudaLimit`, what the program has set."""
+        """Limits that the program has set, by `cudaLimit`."""
         self.pools: dict[int, Any] = {}
         """Pools of memory by handle, the device's own first; `current_pool`: the handle of what memory comes from."""
         self.current_pool = 0

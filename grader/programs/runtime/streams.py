@@ -14,12 +14,12 @@ from grader.programs.runtime.state import NOT_READY, CudaError, Handlers, State
 MAX_HANDLES = 10_000
 HIGHEST_PRIORITY = -5
 LEAST_TIMED_NS = 5000
-"""Of the host's time between two events that nothing else lies between: less than any work of its own takes."""
+"""Host time between two events with nothing between them: less than any work takes."""
 _ELAPSED = re.compile(r"\bcudaEventElapsedTime\s*\(\s*&?\s*(\w+)")
 _OF_ALL = re.compile(r"total|overall|cumul|whole|all|sum", re.IGNORECASE)
 ACCESS_POLICY, SYNCHRONIZATION, PRIORITY, DOMAIN_MAP, DOMAIN = 1, 3, 8, 9, 10
 ATTRIBUTES = {ACCESS_POLICY: 32, SYNCHRONIZATION: 4, PRIORITY: 4, DOMAIN_MAP: 2, DOMAIN: 4}
-"""Of streams, by `cudaLaunchAttributeID`: bytes of their values."""
+"""Attributes of streams by `cudaLaunchAttributeID`: sizes of their values in bytes."""
 
 
 def stream_create(state: State, place: Place, stream: int, flags: int = 0, priority: int = 0) -> None:

@@ -50,9 +50,9 @@ INTERNAL = registration.INTERNAL
 
 
 COPIES = ("cublasSet", "cublasGet")
-"""Of these, what moves data and computes nothing."""
+"""Library calls whose names begin so move data and compute nothing."""
 MOST_PLACES = 100_000
-"""Of calls, kept."""
+"""Places of calls kept, at most."""
 LIBRARY_HEADERS = ("thrust/", "cub/", "cuda/")
 """What the names of headers begin with whose calls are a library's own business."""
 

@@ -32,7 +32,7 @@ _BUILTIN = {
     "e": "long double",
 }
 _SUFFIX = {"i": "", "j": "u", "l": "l", "m": "ul", "x": "ll", "y": "ull"}
-"""Of a number of such a type; others are written before it."""
+"""Suffixes of a number by its type; types not listed are written before it."""
 _QUALIFIERS = {"r": " restrict", "V": " volatile", "K": " const"}
 """In the order of a mangled name; they are written the other way round."""
 _POINTERS = {"P": "*", "R": "&", "O": "&&"}
@@ -76,7 +76,7 @@ class _Reader:
     known: list[_Type] = field(default_factory=list)
     """What was read and may be referred to."""
     arguments: list[_Type] = field(default_factory=list)
-    """Of the template whose instance the function is."""
+    """Arguments of the template whose instance the function is."""
     is_instance: bool = False
     """Whether the name that was read last ends with a template's arguments."""
 

@@ -24,7 +24,7 @@ from grader.programs.sandbox.demangling import demangled
 from grader.programs.toolchain.zig import CLASS_TYPES
 
 BYTES_PER_INSTRUCTION = 4
-"""Of the host's instructions: about what both take here."""
+"""Bytes moved for one instruction of the host: both take about as long here."""
 SHORT_BYTES, FEW_ITEMS = 64, 3
 """What is read, or looked at, along with every call, and counts as part of it."""
 ROW_INSTRUCTIONS = 2_000
@@ -63,7 +63,7 @@ MAX_TEXT_BYTES = 4096
 NULL_BYTES = 4096
 """The page that no program has anything in."""
 MALLOC_ALIGNMENT = 16
-"""Of what the program's malloc() gives, in bytes."""
+"""Alignment of what the program's malloc() returns, in bytes."""
 
 
 class BadPointer(Exception):
@@ -92,7 +92,7 @@ class Guest:
         self._known = (0, 0)
         """Where it lies, and how large it was at least."""
         self._bytes = memoryview(b"")
-        """These bytes of it."""
+        """The guest's memory, mapped."""
 
     def size(self) -> int:
         """Return the present size in bytes."""

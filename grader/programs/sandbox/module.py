@@ -29,7 +29,7 @@ from grader.programs.sandbox.demangling import demangled
 _MANGLED = re.compile(rb"(_Z[\w.]{1,1000})\0", re.ASCII)
 """A name as the program hands it over."""
 MOST_NAMES = 1_000
-"""That are looked at; a program of a course has a dozen."""
+"""Names that are looked at, at most; a course's program has a dozen."""
 LISTED = Path(__file__).with_name("called_functions.txt")
 """Made by `scripts/list_called_functions.py` of the programs in `tests/programs`."""
 FIRST_OF_LIBRARY = frozenset(

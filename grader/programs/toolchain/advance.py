@@ -29,7 +29,7 @@ from grader.programs.toolchain.zig import Library
 
 INCLUDE = Path(__file__).parent / "include"
 MAX_KEPT_BYTES = 256 << 20
-"""Of all headers read in advance; those of one version of the grader take 18 MB."""
+"""Size of all precompiled headers; those of one version of the grader take 18 MB."""
 
 _COMMON = (
     "-x",
@@ -71,7 +71,7 @@ C_FLAGS = (
     *("-x", "c", "-std=gnu17", "-fno-finite-loops", "-gline-tables-only", "-Wno-everything", "-Wunused-result"),
     *("-fno-caret-diagnostics", "-ferror-limit=10", *_AS_IT_STANDS, *_FAST),
 )
-"""For files of a program that are C."""
+"""Flags for files of a program that are C."""
 _WITH_DEVICE_NAMES = "-DGRADER_WHOLE"
 # What of CUDA's own headers these would want and is not here: half precision beside them, and marks for profilers.
 _LIBRARY_FLAGS = (

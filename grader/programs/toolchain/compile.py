@@ -27,7 +27,7 @@ MAX_IN_FUNCTION = 10_000
 MAX_IN_PROGRAM = 150_000
 """Tokens of all files; one of a thousand lines has about ten thousand."""
 _WEIGHTS = {"__global__": 150}
-"""Each kernel is registered beside all others."""
+"""Cost of reading a word, where it is more than one: each kernel is registered beside all others."""
 _DATA = re.compile(r"[\d,]|\.\d")
 _ROWS = frozenset("{}-+")
 """Numbers, the commas between them, and in an initialiser these: tables take no time."""

@@ -40,7 +40,7 @@ from grader.processes.limits import IS_LINUX, cores, isolated_python
 
 TARGET = "wasm64-unknown-wasip1"
 VERSION = "0.17.1"
-"""Of the package that the flags and the list of library sources were tried with."""
+"""Version of the package with which the flags and the list of library sources were tried."""
 
 BUILT_BYTES = 64 << 20
 """What the library and the headers that are read in advance take, with room to spare."""
@@ -389,7 +389,7 @@ CPU_SECONDS = 15
 LIBRARY_CPU_SECONDS = 120
 """Where Thrust's and CUB's templates are the program's: each of their algorithms takes a second or two."""
 WALL_SECONDS = 600.0
-"""Ends what hangs."""
+"""Ends a compiler that hangs."""
 ADDRESS_BYTES = 4 << 30
 DATA_BYTES = 512 << 20
 """The whole standard library in one file and its templates take 150 MB."""
@@ -398,7 +398,7 @@ LIBRARY_DATA_BYTES = 1 << 30
 FILE_BYTES = 512 << 20
 """Object code has every byte of the program's global arrays in it, of those that are zero, too."""
 ERROR_BYTES = 1 << 20
-"""Of what a command says."""
+"""How much of a command's error output is read."""
 
 _ROOT = Path(__file__).parents[3]
 _SILENT = msgspec.msgpack.Decoder(None)

@@ -257,7 +257,7 @@ WMMA_SHAPES = {(m, n, 16, kind) for m, n in ((16, 16), (8, 32), (32, 8)) for kin
     (16, 16, 8, "tf32"),
     (8, 8, 4, "f64"),
 }
-"""Those of `wmma`."""
+"""Shapes and types of `wmma`."""
 
 
 def _is_known(shapes: set[tuple[int, int, int, str]], m: int, n: int, k: int, kind: str) -> bool:

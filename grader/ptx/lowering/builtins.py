@@ -248,7 +248,7 @@ def _free(group: Group, instruction: Instruction, arguments: list[int], returns:
 _NO_MEMORY = 2
 """`cudaErrorMemoryAllocation`."""
 FIRST_HANDLE = 16
-"""Of streams and events; those below are streams that every grid has."""
+"""First handle of streams and events that are created; those below are streams that every grid has."""
 LAUNCH_ARGUMENT_BYTES = 16 << 20
 LAUNCH_COST = 500
 """A launch out of a kernel against what is done for a lane of another function."""

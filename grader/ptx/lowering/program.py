@@ -52,7 +52,7 @@ class Program:
     def __init__(self, module: Module) -> None:
         self.module = module
         self.addresses: dict[str, int] = {}
-        """Of shared variables and functions, which lie where they lie on every device."""
+        """Addresses of shared variables and functions, which are the same on every device."""
         self.shared: list[Variable] = []
         """Shared variables by slot; all unsized `extern` ones lie in the last slot."""
         self._spaces: dict[str, str] = {}
@@ -217,7 +217,7 @@ class Linker:
     def __init__(self, program: Program, device: Device, limits: Limits) -> None:
         self.program = program
         self.addresses = dict(program.addresses)
-        """Of everything that has one address for all threads."""
+        """Addresses of all that has one address for all threads."""
         self.variables: dict[str, MemoryArray] = {}
         wanted = [v for v in program.module.variables.values() if v.space in ("global", "const")]
         if sum(variable.size_bytes for variable in wanted) > limits.variable_bytes:

@@ -56,7 +56,7 @@ class BlockBatch:
         self.local = Window("local")
         self.watchers = watchers
         self.parameters: dict[str, bytes] = {}
-        """Of the kernel, by name."""
+        """Values of the kernel's parameters, by name."""
         self.remarks: dict[tuple[str, int], int] = {}
         self.version = 0
         """Grows whenever memory may have changed."""
@@ -286,7 +286,7 @@ def merge_groups(groups: list[Group]) -> Group:
 
 
 ProgramPoint = tuple[Any, ...]
-"""Call chain and block."""
+"""Where a group of threads is: its call chain and its block."""
 
 
 class Queue:

@@ -256,7 +256,7 @@ class CodeBlock:
         self.next = following
         self.next_is_back_edge = False
         self.executions = 0
-        """By threads."""
+        """How often threads have executed the block."""
         self.places = 0
         """What these would be if every thread of the warps had taken part."""
         self.line = next((i.location.line for i in instructions if i.location.line), 0)

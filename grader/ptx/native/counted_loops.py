@@ -28,7 +28,7 @@ _WORDS = ("s32", "u32", "b32")
 _INTEGERS = (*_WORDS, "s64", "u64", "b64")
 RELATIONS = ("eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs")
 DATA_TYPES = {4: ("f32", "s32", "u32", "b32"), 8: ("f64", "s64", "u64", "b64")}
-"""Of registers that hold data, by the bytes of the loop's numbers."""
+"""Types of registers that hold data, by the bytes of the loop's numbers."""
 
 Datum = int | tuple[str, int]
 """A register, or an immediate's bits as ("bits", n)."""
@@ -257,7 +257,7 @@ CONTIGUOUS, EQUAL, SCATTERED, UNIFORM = "contiguous", "equal", "scattered", "uni
 VECTOR_BYTES = 16
 UNROLLED = 4
 WORD = 4
-"""Of what is told to generated code."""
+"""Bytes of each number that generated code is given."""
 GROUPS, TRIPS = 0, WORD
 """Where the numbers of rounds of the outer and of the inner loop lie."""
 

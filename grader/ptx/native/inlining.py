@@ -35,7 +35,7 @@ from grader.ptx.lowering.builtins import BUILTINS
 from grader.ptx.machine.code import Code, CodeBlock, Linkage, graph_of, type_bytes
 
 MOST_INSTRUCTIONS = 6000
-"""Of all functions of a kernel together, beyond which compiling them takes seconds: calls are left as they are."""
+"""Instructions of all functions of a kernel together; with more, compiling takes seconds, and calls remain."""
 _ELEMENTS = frozenset({f"{kind}{bits}" for kind in "usb" for bits in (8, 16, 32, 64)} | {"f32", "f64"})
 
 

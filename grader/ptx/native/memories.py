@@ -27,11 +27,11 @@ from grader.ptx.native.host import MAX_BYTES, PAGE, LinearMemory, TooLarge
 from grader.ptx.values import UNSIGNED, Array, as_array
 
 LOW_BYTES = 32 << 20
-"""For what a launch has besides global memory; pages that nobody touches take no room."""
+"""Room for what a launch has besides global memory; untouched pages take none."""
 MAX_KEPT_BYTES = 64 << 20
-"""Of an array, beyond which the room that it is saved in is given back after the launch."""
+"""Size of an array beyond which the room that it is saved in is given back after the launch."""
 MAX_LOOP_BYTES = 256 << 20
-"""Of arrays that are copied for a loop."""
+"""Size of all arrays that are copied for a loop."""
 
 
 @dataclass

@@ -19,7 +19,7 @@ from grader.ptx.native.layout import TYPES
 
 LANES = 4
 _LARGEST = 1 << 28
-"""Of a step, beyond which it is not kept."""
+"""Largest step that is kept."""
 _ALIGNED = 64
 
 

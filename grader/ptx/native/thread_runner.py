@@ -50,13 +50,13 @@ SHARED_FROM = 1_000_000_000
 """Thread-instructions from which blocks are shared among `SHARES` threads, each with a copy of the arrays."""
 SHARES = 2
 MAX_SHARED_BYTES = 256 << 20
-"""Of arrays, beyond which they are not: so many bytes are copied for each share, and compared."""
+"""Size of arrays beyond which blocks are not shared out: so many bytes are copied and compared for each share."""
 PIECES = 64
-"""That the blocks are shared in, by turns: those of one region may take longer than others."""
+"""Pieces that the blocks are shared out in, by turns: those of one region may take longer than others."""
 MAX_UNDONE_BYTES = 64 << 20
-"""Of arrays, beyond which none does."""
+"""Size of arrays beyond which no attempt is made that may have to be undone."""
 MAX_COPIED_BYTES = 1 << 30
-"""Of arrays, and what is known to be written of them, beyond which they are not copied for a launch."""
+"""Size of arrays, and of their flags of what was written, beyond which they are not copied for a launch."""
 BY_FOURS_FROM = 150_000_000
 """Thread-instructions of a kernel from which four threads go together, which takes longer to compile."""
 COMPILATION = 40_000_000

@@ -191,7 +191,7 @@ MEMO_BYTES = 64 * 1024 * 1024
 KEPT_STORES = 32
 """Stores to an array that nobody else has accessed."""
 BYTES_A_LANE = 16
-"""That an interval keeps of an access, roughly."""
+"""Bytes that an interval keeps for each lane of an access, roughly."""
 
 
 @dataclass

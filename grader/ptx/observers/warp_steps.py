@@ -16,7 +16,7 @@ from grader.ptx.records import LaneAccess, Site, WarpRequest, WarpSteps
 from grader.ptx.values import WARP_SIZE, Array, Lanes
 
 MOST_REQUESTS = 8
-"""Of the warp, that are told."""
+"""Requests of the warp that are shown, at most."""
 MOST_EVENTS = 64
 MOST_LANES = 1 << 20
 """Instructions of a site, and lanes of them, among which the warp is looked for."""

@@ -429,7 +429,7 @@ RULES = (
         least=0.5,
     ),
 )
-"""In their order; the first that holds decides."""
+"""The rules in their order; the first that holds decides."""
 
 
 def rule_of(pair: Pair) -> Rule:

@@ -42,7 +42,7 @@ _VECTOR = re.compile(
     r"(?:u?(?:char|short|int|long|longlong)|float|double|dim)[1-4]|(?:__)?(?:half|nv_bfloat16)2?|cu\w+"
 )
 MAX_INSTANCES = 6
-"""Of a template that are looked at."""
+"""Instances of a template that are looked at, at most."""
 
 
 @dataclass(slots=True)

@@ -54,7 +54,7 @@ def weakest_of(origins: Iterable[Origin]) -> Origin:
 
 
 Place = tuple[str, str, int]
-"""Of a launch: kernel, file and line."""
+"""The place of a launch: kernel, file and line."""
 
 
 def places_read_true(sites: Sequence[LaunchSite]) -> frozenset[Place]:

@@ -50,7 +50,7 @@ class NamedSizes:
     pinned: tuple[tuple[str, int], ...]
     declared: tuple[tuple[str, int], ...]
     sources: tuple[tuple[str, str], ...] = ()
-    """Of constants that the host fills the variable that it copies there."""
+    """For constants that the host fills, the variable that it copies there."""
 
     @property
     def of_host(self) -> dict[str, str]:

@@ -76,7 +76,7 @@ FORMATS = {
     "float32": "f",
     "float64": "d",
 }
-"""Of `struct`, for those that have one."""
+"""Formats of Python's `struct`, for types that have one."""
 
 
 # C's arithmetic on numbers that are known: division truncates toward zero, comparisons give 0 or 1.

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 FULLY = 1024
-"""For a loop that is unrolled altogether."""
+"""Largest factor of unrolling, and that of a loop that is unrolled altogether."""
 FEW_STEPS = 32
 """A loop of no more is unrolled altogether unless a pragma says otherwise."""
 UNKNOWN_STEPS = 1024
-"""Of a loop whose number of steps the text does not tell: it goes over a size."""
+"""Assumed steps of a loop over a size, whose number the text does not tell."""
 
 _PRAGMA = re.compile(
     r"#[ \t]*pragma[ \t]+(?:GCC[ \t]+|nv_)?unroll\b[ \t]*\(?[ \t]*([^)\n]*)[^\n]*"

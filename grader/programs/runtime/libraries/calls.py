@@ -32,7 +32,7 @@ MAX_PRODUCTS = 100_000_000_000
 _BLAS_PER_WORK = 16
 """How many of BLAS's multiplications take the time of one of any other call's."""
 MAX_ELEMENTS = 1 << 25
-"""Of a matrix that a call makes of a band or a packed triangle: 512 MiB at most."""
+"""Elements of a matrix made of a band or a packed triangle, at most (512 MiB)."""
 MAX_HANDLES = 1000
 MAPPED_BYTES = 2 << 20
 """What a driver maps at once: past an array, but within these, nothing fails on a device."""

@@ -16,7 +16,7 @@ from grader.programs.runtime.state import Handlers, State
 FEWEST = 1 << 14
 """Keys; fewer are sorted by CUB's kernels, which are listed and counted then."""
 _COST = 16
-"""Of a key, in multiplications."""
+"""Cost of sorting a key, in multiplications."""
 _BY_KERNELS = 1
 _UNSIGNED, _SIGNED, _FLOAT = range(3)
 
