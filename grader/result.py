@@ -181,7 +181,7 @@ def is_unjudged(check: Check) -> bool:
     return is_left and check.check not in OF_TIME and check.override is None
 
 
-def weightier(codes: Iterable[int]) -> int:
+def gravest_code(codes: Iterable[int]) -> int:
     """The exit code of several: that of the gravest outcome, 0 for none."""
     return max(codes, default=0, key=_BY_WEIGHT.index)
 
@@ -378,8 +378,8 @@ class Result(measured.Record, frozen=True):
 
 def exit_code(results: Iterable[Result]) -> int:
     """The process's exit code for some results: 0 all passed, 1 some failed, 4 some were not judged, 3 the grader
-    failed somewhere; of several the gravest (`weightier`)."""
-    return weightier(EXIT_CODES[r.status] for r in results)
+    failed somewhere; of several the gravest (`gravest_code`)."""
+    return gravest_code(EXIT_CODES[r.status] for r in results)
 
 
 def marked(result: Result, checks: list[Check]) -> Result:

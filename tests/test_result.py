@@ -21,11 +21,11 @@ from grader.result import (
     decode,
     encode,
     exit_code,
+    gravest_code,
     json_schema,
     marked,
     score_of,
     status_of,
-    weightier,
 )
 from grader.words import told
 from tests import sample_results
@@ -164,7 +164,7 @@ def test_time_is_left_aside_and_what_a_teacher_gives_is_judged() -> None:
 
 @pytest.mark.parametrize(("codes", "code"), [((), 0), ((0, 1, 4), 4), ((4, 2), 2), ((3, 4, 2), 3), ((1, 0), 1)])
 def test_the_gravest_exit_code_is_the_one_of_several(codes: tuple[int, ...], code: int) -> None:
-    assert weightier(codes) == code
+    assert gravest_code(codes) == code
 
 
 @pytest.mark.parametrize("version", [1, 2])

@@ -95,7 +95,7 @@ def _check(
     if format_name != "gcc":
         speak_utf8()
     from grader.grading.options import GradeOptions
-    from grader.result import weightier
+    from grader.result import gravest_code
 
     # With what mends a fault, as the report says it.
     options = GradeOptions(
@@ -116,11 +116,11 @@ def _check(
             if len(paths) == 1:
                 raise
             # A hook names every file of a commit; what is wrong with one is no reason to pass over the others.
-            code = weightier((code, complain(str(error), error.exit_code)))
+            code = gravest_code((code, complain(str(error), error.exit_code)))
             continue
         sys.stdout.write(text)
         sys.stdout.flush()
-        code = weightier((code, one))
+        code = gravest_code((code, one))
     return code
 
 

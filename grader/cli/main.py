@@ -219,7 +219,7 @@ def _grade(
     from grader.grading.session import Order, carry_out
     from grader.lab import labs
     from grader.report.job import in_language
-    from grader.result import weightier
+    from grader.result import gravest_code
 
     wanted = [labs.find(name, labs_folders) for name in dict.fromkeys(lab_ids)]
     code = 0
@@ -249,12 +249,12 @@ def _grade(
             click.echo(f"━━ {in_language(lab.title, i18n.language())} ({lab.id})")
         try:
             with blamed_on_us(out):
-                code = weightier((code, carry_out(order)))
+                code = gravest_code((code, carry_out(order)))
         except UsageError as error:
             if len(wanted) == 1:
                 raise
             # Who has nothing for one lab may have something for the next.
-            code = weightier((code, complain(str(error), error.exit_code)))
+            code = gravest_code((code, complain(str(error), error.exit_code)))
     return code
 
 

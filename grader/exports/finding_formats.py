@@ -18,7 +18,7 @@ from grader.exports.findings import (
     Finding,
     Whereabouts,
     cost_of,
-    dearest_first,
+    costliest_first,
     findings,
     identities,
     repository_of,
@@ -213,7 +213,7 @@ def _github(given: FormatInput) -> Iterator[str]:
 
     GitHub keeps the first ten of each level that a step prints: those that most points hang on.
     """
-    for finding in dearest_first(given.findings):
+    for finding in costliest_first(given.findings):
         properties = {
             "file": finding.file,
             "line": finding.line,
@@ -278,7 +278,7 @@ def _markdown(given: FormatInput) -> Iterator[str]:
     for line in unjudged_lines(result, given.language)[:1]:
         yield _plain(line)
         yield ""
-    faults = [f for f in dearest_first(given.findings) if f.level != "note"]
+    faults = [f for f in costliest_first(given.findings) if f.level != "note"]
     if faults:
         yield f"### {_('What to fix')}"
         yield ""
@@ -380,7 +380,7 @@ def _vpl(given: FormatInput) -> Iterator[str]:
     yield f"Comment :=>>- {status.symbol} {status.word}: {mark_text(result, numbers)}"
     for line in unjudged_lines(result, given.language)[:1]:
         yield f"Comment :=>> {line}"
-    for finding in dearest_first(given.findings):
+    for finding in costliest_first(given.findings):
         yield f"Comment :=>>- {visible_line(title_of(finding))}{cost_of(finding, numbers)}"
         place = f"{finding.file}:{finding.line}" if finding.line else finding.file
         if place:

@@ -160,7 +160,7 @@ def findings(result: Result, whereabouts: Whereabouts) -> list[Finding]:
     return sorted(placed, key=lambda f: (not f.unjudged, _ORDER[f.level], f.file, f.line or 0))
 
 
-def dearest_first(findings: Sequence[Finding]) -> list[Finding]:
+def costliest_first(findings: Sequence[Finding]) -> list[Finding]:
     """As the report has them, for who reads from the top or is shown the first few: by the points that hang on each.
 
     What leaves a result without a verdict comes first; what the grader itself could not judge of one that has a verdict

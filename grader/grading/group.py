@@ -35,7 +35,7 @@ from grader.report.job import ReportJob, make_job
 from grader.report.rendering import Reply
 from grader.report.summary import student_line
 from grader.report.text import visible_line
-from grader.result import Decisions, Result, weightier
+from grader.result import Decisions, Result, gravest_code
 from grader.words import text
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ class Group:
             for student in under_way:
                 self.outputs.discard_partial(student)
             self._conclude(out)
-        return weightier((self._code, self._announced.code, self._rows.code))
+        return gravest_code((self._code, self._announced.code, self._rows.code))
 
     def _keep(self, task: GradeTask) -> bool:
         """Take over the result of an earlier run; return False if none holds."""
@@ -340,7 +340,7 @@ class Group:
             out.print(line, soft_wrap=True)
         models = gpu_models(entries)
         if len(models) > 1:
-            self._code = weightier((self._code, 2))
+            self._code = gravest_code((self._code, 2))
             lines.append(text(msg("session.several_models", models=", ".join(models))))
         if any(self.outputs.answers_folder.glob("*.diff")):
             lines.append(text(msg("session.repairs", folder=str(self.outputs.answers_folder))))

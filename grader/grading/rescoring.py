@@ -33,7 +33,7 @@ from grader.processes.pool import Answer, Pool, wait
 from grader.report.job import ReportJob, make_job
 from grader.report.rendering import Reply, rendering_pool
 from grader.report.text import Numbers, visible_line
-from grader.result import WAITING, Check, CheckStatus, Result, Score, encode, marked, weightier
+from grader.result import WAITING, Check, CheckStatus, Result, Score, encode, gravest_code, marked
 from grader.timing.sampling import mark
 from grader.words import check_title, text, told
 
@@ -57,7 +57,7 @@ def retell(path: Path, language: str, pdf: bool, labs_folders: Sequence[Path], o
     with rendering_pool(pdf) as rendering:
         for run in runs:
             try:
-                code = weightier(
+                code = gravest_code(
                     (code, _Retelling(run, by_id[run.lab], language, pdf, rendering, out).tell(only_stale))
                 )
             except OSError as error:

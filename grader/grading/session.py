@@ -36,7 +36,7 @@ from grader.report.job import ReportJob, make_job
 from grader.report.rendering import Reply, rendering_pool
 from grader.report.summary import summary
 from grader.report.text import visible_line
-from grader.result import Result, exit_code, weightier
+from grader.result import Result, exit_code, gravest_code
 from grader.submission.folder import find_sources
 from grader.submission.search import SUFFIXES
 from grader.words import text, told
@@ -145,7 +145,7 @@ def grade_with_report(
         tell_news()
         if rendering.unfinished:
             wait(rendering)
-    return weightier((exit_code([result]), announced.code))
+    return gravest_code((exit_code([result]), announced.code))
 
 
 def _tell(out: Console, lines: Sequence[str]) -> None:

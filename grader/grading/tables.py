@@ -32,7 +32,7 @@ from grader.lab import labs
 from grader.lab.records import Lab
 from grader.message import Message, msg
 from grader.report.text import visible_line
-from grader.result import Result, exit_code, weightier
+from grader.result import Result, exit_code, gravest_code
 from grader.similarity import Similar, similar
 from grader.submission.folder import find_sources, read_sources
 from grader.words import text, told
@@ -304,7 +304,7 @@ class Rows:
     @property
     def code(self) -> int:
         """The exit code that the rows come to, 2 where a table could not be written."""
-        return weightier((self._code, 2 if self._is_unwritten else 0))
+        return gravest_code((self._code, 2 if self._is_unwritten else 0))
 
     @property
     def missing(self) -> list[str]:
@@ -324,7 +324,7 @@ class Rows:
         """A student's marks; `result` as it is shown."""
         entry = Entry(student, brief(result), person=self._person(student), source=source_of(result))
         self._entries[self._places[student]] = entry
-        self._code = weightier((self._code, exit_code([result])))
+        self._code = gravest_code((self._code, exit_code([result])))
 
     def put_refused(self) -> None:
         """The rows of all works that are none to be graded."""
@@ -339,7 +339,7 @@ class Rows:
     def _refuse(self, place: int, reason: Message, code: int) -> None:
         work = self._works[place]
         self._entries[place] = Entry(work.student, reason=reason, person=work.person)
-        self._code = weightier((self._code, code))
+        self._code = gravest_code((self._code, code))
 
     def name(self, student: str) -> str:
         """What a student is called where people read it."""

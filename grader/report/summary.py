@@ -184,8 +184,8 @@ def cell(check: Check, numbers: Numbers) -> views.CellView:
 
 
 def faults(job: ReportJob, numbers: Numbers) -> list[views.FaultView]:
-    """What to mend: what a run of the program showed of its host code and launches, then dearest first; variants that
-    were not handed in stand behind.
+    """What to mend: what a run of the program showed of its host code and launches, then by points lost, most first;
+    variants that were not handed in come last.
 
     One and the same fault of several variants is one entry naming all of them, and what follows from a fault, as far as
     its check says so, is part of that one.
@@ -414,7 +414,7 @@ class GroupRow:
     """A student.
 
     student: what the terminal calls them.  report: the address of their report.  cells: none where nothing was graded.
-    fault: the dearest.
+    fault: the one that costs most points.
     decisions: why the mark is not the sum of the cells, a line for each thing that the teacher decided.
     status: words that the page filters by.
     """

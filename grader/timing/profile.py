@@ -313,12 +313,12 @@ def _hottest(base: BlockTrace, neighbours: Sequence[BlockTrace | None]) -> tuple
             lines = (event.pattern.sectors + event.place) // LINE_SECTORS
             # (line, warp) once each.
             asked = np.unique(np.stack([lines, event.pattern.of]), axis=1)[0]
-            crowd = float((event.pattern.same - 1).mean())
+            extra_lanes = float((event.pattern.same - 1).mean())
             weight = 1.0 if {"f32", "f64"} & set(event.instruction.modifiers) else OF_INTEGERS
             for line, times in zip(*(part.tolist() for part in np.unique(asked, return_counts=True)), strict=True):
                 entry = counts.setdefault(line + (event.array << 40), [0.0, 0.0])
                 entry[0] += weight * times
-                entry[1] += weight * crowd * times
+                entry[1] += weight * extra_lanes * times
     others: set[int] = set()
     for trace in neighbours:
         for event in _global(trace) if trace is not None else ():

@@ -27,7 +27,7 @@ from grader.ptx.machine.batch import BlockBatch, Group
 from grader.ptx.machine.code import Code, Getter, Step
 from grader.ptx.machine.load_store import mark_written
 from grader.ptx.machine.operands import getter
-from grader.ptx.observers.interface import Offence, Opponent
+from grader.ptx.observers.interface import BlamedOperation, OtherOperation
 from grader.ptx.values import BOOL, UNSIGNED, Affine, Array, Lanes, Value, Vec, as_array, from_array, select
 
 UNIT = 4
@@ -181,9 +181,9 @@ class AsyncCopies:
             self._batch.geometry,
             "race",
             "unfinished_copy",
-            Offence(event.instruction, lane, event.op, "shared", owner, offset, event.width),
+            BlamedOperation(event.instruction, lane, event.op, "shared", owner, offset, event.width),
             count,
-            Opponent(copy.spec.instruction, "store", copier, within_warp=lane >> 5 == copier >> 5),
+            OtherOperation(copy.spec.instruction, "store", copier, within_warp=lane >> 5 == copier >> 5),
         )
 
     def _part(self, copy: _Copy, chosen: Array) -> _Copy:

@@ -21,7 +21,7 @@ from grader.ptx.limits import MAX_THREADS, DeviceTrap
 from grader.ptx.machine import load_store
 from grader.ptx.machine.batch import BlockBatch, Group
 from grader.ptx.memory import LOCAL_WINDOW, NOWHERE, SHARED_WINDOW, Device, SharedWindow, Window
-from grader.ptx.observers.interface import Offence
+from grader.ptx.observers.interface import BlamedOperation
 from grader.ptx.records import FIRE_AND_FORGET, TAIL_LAUNCH, DeviceLaunch, Index3
 from grader.ptx.values import Array, from_array
 
@@ -237,8 +237,8 @@ def _free(group: Group, instruction: Instruction, arguments: list[int], returns:
         if wrong:
             inside = 0 <= pointer - heap.array.base < heap.array.size
             owner = heap.array.owner(pointer - heap.array.base) if inside else NOWHERE
-            offence = Offence(instruction, int(group.lanes.ids[position]), "free", "global", owner, owner.start)
-            batch.hazards.add(batch.geometry, "out_of_bounds", wrong, offence, 1)
+            blamed = BlamedOperation(instruction, int(group.lanes.ids[position]), "free", "global", owner, owner.start)
+            batch.hazards.add(batch.geometry, "out_of_bounds", wrong, blamed, 1)
     batch.note_change()
 
 

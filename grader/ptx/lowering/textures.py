@@ -18,7 +18,7 @@ from grader.ptx.limits import UnsupportedInstruction
 from grader.ptx.machine.batch import Group
 from grader.ptx.machine.code import Code, Getter, Step
 from grader.ptx.machine.operands import getter
-from grader.ptx.observers.interface import Offence
+from grader.ptx.observers.interface import BlamedOperation
 from grader.ptx.values import UNSIGNED, Array, as_array, from_array
 
 WRAP, CLAMP, MIRROR, BORDER = range(4)
@@ -267,8 +267,8 @@ def _report(group: Group, instruction: Instruction, detail: str, positions: Arra
     op = "store" if instruction.opcode == "sust" else "load"
     lane = int(group.lanes.ids[positions[0]])
     space = "texture" if instruction.opcode == "tex" else "surface"
-    offence = Offence(instruction, lane, op, space, width_bytes=width)
-    batch.hazards.add(batch.geometry, "out_of_bounds", detail, offence, len(positions))
+    blamed = BlamedOperation(instruction, lane, op, space, width_bytes=width)
+    batch.hazards.add(batch.geometry, "out_of_bounds", detail, blamed, len(positions))
 
 
 def _tex(code: Code, instruction: Instruction) -> Step:

@@ -22,7 +22,7 @@ from grader.ptx.machine import load_store
 from grader.ptx.machine.batch import FULL, Group, missing, remark_returned, report_missing, report_outsiders
 from grader.ptx.machine.code import Code, Getter, Step
 from grader.ptx.machine.operands import getter
-from grader.ptx.observers.interface import Offence
+from grader.ptx.observers.interface import BlamedOperation
 from grader.ptx.values import BOOL, UNSIGNED, Array, Lanes, Value, as_array, from_array, select
 
 U32 = UNSIGNED[4]
@@ -91,8 +91,8 @@ def _report_inactive(group: Group, instruction: Instruction, inactive: Array) ->
     lanes = group.lanes
     positions = np.flatnonzero(lanes.from_warps(inactive))
     if len(positions):
-        offence = Offence(instruction, int(lanes.ids[positions[0]]), "shuffle")
-        group.batch.hazards.add(group.batch.geometry, "warp_sync", "inactive_source", offence, len(positions))
+        blamed = BlamedOperation(instruction, int(lanes.ids[positions[0]]), "shuffle")
+        group.batch.hazards.add(group.batch.geometry, "warp_sync", "inactive_source", blamed, len(positions))
 
 
 def _exchange(

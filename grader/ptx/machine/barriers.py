@@ -20,7 +20,7 @@ from grader.ptx.isa.instructions import facts, is_barrier
 from grader.ptx.limits import LimitExceeded
 from grader.ptx.machine.batch import FULL, U32, BlockBatch, Group, Queue, merge_groups, missing, report_missing
 from grader.ptx.machine.code import CodeBlock
-from grader.ptx.observers.interface import BarrierCompletion, Offence, Opponent
+from grader.ptx.observers.interface import BarrierCompletion, BlamedOperation, OtherOperation
 from grader.ptx.values import Array, Lanes, Value, Vec, as_array
 
 
@@ -69,14 +69,14 @@ class Barriers:
         batch = self.batch
         mixed = is_barrier(other.opcode) and lanes is at.group.lanes
         first = int(lanes.ids[np.searchsorted(lanes.blocks, blocks[0])])
-        opponent = int(other_lanes.ids[np.searchsorted(other_lanes.blocks, blocks[0])])
+        other_lane = int(other_lanes.ids[np.searchsorted(other_lanes.blocks, blocks[0])])
         batch.hazards.add(
             batch.geometry,
             "barrier_divergence",
             "different_barriers" if mixed else "bypassed",
-            Offence(at.block.last, first, "barrier"),
+            BlamedOperation(at.block.last, first, "barrier"),
             int(np.isin(lanes.blocks, blocks).sum()),
-            Opponent(other, "barrier" if mixed else "bypass", opponent),
+            OtherOperation(other, "barrier" if mixed else "bypass", other_lane),
         )
 
     def release(self) -> bool:

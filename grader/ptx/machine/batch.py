@@ -16,7 +16,7 @@ from grader.ptx.geometry import Geometry
 from grader.ptx.limits import AT_ONCE, CYCLES, Budget, DeviceTrap, LimitExceeded
 from grader.ptx.machine.code import Code, CodeBlock
 from grader.ptx.memory import Device, MemoryArray, Window, local_array
-from grader.ptx.observers.interface import NOBODY, HazardLog, Observer, Offence, Watchers
+from grader.ptx.observers.interface import NOBODY, BlamedOperation, HazardLog, Observer, Watchers
 from grader.ptx.values import UNSIGNED, Array, Lanes, Value, as_array, merge, select
 
 
@@ -346,8 +346,8 @@ def report_missing(group: Group, instruction: Instruction, absent: Array) -> Non
     positions = np.flatnonzero(absent)
     if len(positions):
         first = int(group.lanes.ids[positions[0]])
-        offence = Offence(instruction, first, "sync")
-        group.batch.hazards.add(group.batch.geometry, "warp_sync", "missing_lanes", offence, len(positions))
+        blamed = BlamedOperation(instruction, first, "sync")
+        group.batch.hazards.add(group.batch.geometry, "warp_sync", "missing_lanes", blamed, len(positions))
 
 
 def report_outsiders(group: Group, instruction: Instruction, mask: Value) -> None:
@@ -359,5 +359,5 @@ def report_outsiders(group: Group, instruction: Instruction, mask: Value) -> Non
     outside = np.flatnonzero((as_array(mask, U32) & own) == 0)
     if len(outside):
         first = int(lanes.ids[outside[0]])
-        offence = Offence(instruction, first, "sync")
-        group.batch.hazards.add(group.batch.geometry, "warp_sync", "not_a_member", offence, len(outside))
+        blamed = BlamedOperation(instruction, first, "sync")
+        group.batch.hazards.add(group.batch.geometry, "warp_sync", "not_a_member", blamed, len(outside))

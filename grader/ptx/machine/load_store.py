@@ -16,7 +16,7 @@ from grader.ptx.isa.instructions import DTYPES
 from grader.ptx.limits import ATOMIC_LANES, FAULT_STEPS, OBSERVED_STEPS
 from grader.ptx.machine.batch import BlockBatch, Group
 from grader.ptx.memory import LOCAL_WINDOW, NOWHERE, SHARED_WINDOW, WINDOW_BITS, WINDOW_BYTES, MemoryArray, Owner, Space
-from grader.ptx.observers.interface import Offence
+from grader.ptx.observers.interface import BlamedOperation
 from grader.ptx.values import (
     UNSIGNED,
     Affine,
@@ -99,8 +99,8 @@ def check_written(batch: BlockBatch, spec: AccessSpec, resolved: ResolvedAddress
         offset += next(n for n, part in enumerate(parts) if part[positions[0]]) * spec.element_bytes
         # The compiler makes one load of several of shared memory alone.
         width = spec.element_bytes if array.space == "shared" else width
-    offence = Offence(spec.instruction, lane, spec.op, array.space, owner, offset, width)
-    batch.hazards.add(batch.geometry, "uninitialized", "", offence, len(positions))
+    blamed = BlamedOperation(spec.instruction, lane, spec.op, array.space, owner, offset, width)
+    batch.hazards.add(batch.geometry, "uninitialized", "", blamed, len(positions))
 
 
 def _any_written(resolved: ResolvedAddress, spec: AccessSpec, array: MemoryArray) -> Array:
@@ -203,8 +203,8 @@ def _report(batch: BlockBatch, spec: AccessSpec, fault: Fault, lanes: Lanes) -> 
     lane = int(lanes.ids[fault.positions[0]])
     array, offset = fault.array, int(fault.offsets[0])
     owner, space = (array.owner(offset), array.space) if array else (NOWHERE, spec.space)
-    offence = Offence(spec.instruction, lane, spec.op, space, owner, offset, spec.width)
-    batch.hazards.add(batch.geometry, "out_of_bounds", fault.detail, offence, len(fault.positions))
+    blamed = BlamedOperation(spec.instruction, lane, spec.op, space, owner, offset, spec.width)
+    batch.hazards.add(batch.geometry, "out_of_bounds", fault.detail, blamed, len(fault.positions))
 
 
 def load_again(group: Group, spec: AccessSpec, last: InlineCache, address: Value, size: int) -> Value | None:
@@ -331,8 +331,8 @@ def put(
 def _read_only(batch: BlockBatch, spec: AccessSpec, resolved: ResolvedAddress) -> None:
     array = resolved.array
     lane, owner = int(resolved.lanes.ids[0]), Owner(array.name, 0, array.size)
-    offence = Offence(spec.instruction, lane, spec.op, array.space, owner, 0, spec.width)
-    batch.hazards.add(batch.geometry, "out_of_bounds", "read_only", offence, resolved.lanes.n)
+    blamed = BlamedOperation(spec.instruction, lane, spec.op, array.space, owner, 0, spec.width)
+    batch.hazards.add(batch.geometry, "out_of_bounds", "read_only", blamed, resolved.lanes.n)
 
 
 def atomic(

@@ -22,7 +22,7 @@ MAX_HAZARDS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Offence:
+class BlamedOperation:
     """What the first thread to blame was about to do; `offset_bytes` counts from the start of the whole array."""
 
     instruction: Instruction
@@ -35,8 +35,8 @@ class Offence:
 
 
 @dataclass(frozen=True, slots=True)
-class Opponent:
-    """The access that an offence conflicts with; within_warp: it is of the same warp."""
+class OtherOperation:
+    """What the blamed operation conflicts with; within_warp: it is of the same warp."""
 
     instruction: Instruction
     op: str
@@ -56,37 +56,43 @@ class HazardLog:
         return len(self._hazards)
 
     def add(
-        self, geometry: Geometry, kind: str, detail: str, offence: Offence, count: int, opponent: Opponent | None = None
+        self,
+        geometry: Geometry,
+        kind: str,
+        detail: str,
+        blamed: BlamedOperation,
+        count: int,
+        other: OtherOperation | None = None,
     ) -> None:
-        """Record `count` offences of one kind by one instruction; `offence` is the first thread's."""
+        """Record `count` hazards of one kind by one instruction; blamed: the first thread's operation."""
         self.has_fault = self.has_fault or kind == "out_of_bounds"
-        instruction, owner = offence.instruction, offence.owner
-        within_warp = opponent is not None and opponent.within_warp
-        key = (kind, detail, id(instruction), owner.name, id(opponent.instruction if opponent else None), within_warp)
+        instruction, owner = blamed.instruction, blamed.owner
+        within_warp = other is not None and other.within_warp
+        key = (kind, detail, id(instruction), owner.name, id(other.instruction if other else None), within_warp)
         recorded = self._hazards.get(key)
         if recorded is not None:
             self._hazards[key] = (recorded[0], recorded[1] + count)
             return
         if len(self._hazards) >= MAX_HAZARDS:
             return
-        block, thread = geometry.coordinates(offence.lane)
-        other_block, other_thread = geometry.coordinates(opponent.lane) if opponent else (None, None)
+        block, thread = geometry.coordinates(blamed.lane)
+        other_block, other_thread = geometry.coordinates(other.lane) if other else (None, None)
         hazard = Hazard(
             kind,
             detail,
             instruction.location.line,
-            offence.space,
-            offence.op,
+            blamed.space,
+            blamed.op,
             owner.name,
-            offence.offset_bytes - owner.start,
-            offence.width_bytes,
+            blamed.offset_bytes - owner.start,
+            blamed.width_bytes,
             owner.size,
             block,
             thread,
             count,
             within_warp,
-            opponent.instruction.location.line if opponent else 0,
-            opponent.op if opponent else "",
+            other.instruction.location.line if other else 0,
+            other.op if other else "",
             other_block,
             other_thread,
             instruction.location.file,

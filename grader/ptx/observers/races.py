@@ -23,10 +23,10 @@ from grader.ptx.memory import MemoryArray
 from grader.ptx.observers.happens_before import HappensBefore
 from grader.ptx.observers.interface import (
     BarrierCompletion,
+    BlamedOperation,
     HazardLog,
     Observer,
-    Offence,
-    Opponent,
+    OtherOperation,
     RepeatedAccesses,
     Scene,
 )
@@ -67,9 +67,9 @@ def report_conflicts(
             geometry,
             "race",
             kind,
-            Offence(event.instruction, int(ids[first]), event.op, array.space, owner, offset, event.width),
+            BlamedOperation(event.instruction, int(ids[first]), event.op, array.space, owner, offset, event.width),
             _distinct(ids[positions]),
-            Opponent(other.instruction, other.op, int(other_thread[first]) - start, within),
+            OtherOperation(other.instruction, other.op, int(other_thread[first]) - start, within),
         )
 
 

@@ -272,16 +272,16 @@ class AccessSet:
         past = latest.at(units) if np.count_nonzero(displaced) else None
         latest.put(units, stamp)
         winner = latest.thread(units)
-        beaten = winner != stamp.thread
+        overwritten = winner != stamp.thread
         if past is not None:
             now = latest.at(units)
             better = order.distance(past, now) >= order.distance(other.at(units), now)
             better &= past.thread != winner
             better &= displaced
             other.put(units[better], past[better])
-        if np.count_nonzero(beaten):
+        if np.count_nonzero(overwritten):
             # Lanes of this very access that touch one unit: the lowest is as far from the highest as any.
-            units, lost = units[beaten], stamp[beaten]
+            units, lost = units[overwritten], stamp[overwritten]
             now = latest.at(units)
             better = order.distance(lost, now) >= order.distance(other.at(units), now)
             other.put(units[better][::-1], lost[better][::-1])
@@ -345,7 +345,7 @@ class Shadow:
         return units, per_lane, AccessEpoch(thread, epoch, segment, 0)
 
     def held_the_same(self, event: Access, positions: Array, numbers: Array, threads: Array) -> bool:
-        """Whether each lane of `event` at `positions` stores just what its opponent stored, in the access numbered."""
+        """Whether each lane of `event` at `positions` stores just what the other stored, in the access numbered."""
         first = int(numbers[0])
         # Nearly always one event; sorting a million numbers to find that out would take most of an observed launch.
         for number in [first] if (numbers == first).all() else np.unique(numbers).tolist():

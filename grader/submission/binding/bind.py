@@ -460,7 +460,7 @@ def _listed(entries: Sequence[Entry]) -> list[str]:
 
 def _readings(entry: Entry, lab: Lab) -> list[tuple[str, ...]]:
     """Return the possible roles of its parameters, likeliest first; placeholders where their types are unknown."""
-    if entry.is_untold:
+    if entry.has_undeclared_type:
         return [("=0",) * len(entry.kernel.parameters)]
     readings = role_assignments(entry.kernel, lab, entry.seen)
     if not entry.is_filled:

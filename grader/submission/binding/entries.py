@@ -56,7 +56,7 @@ class Entry:
     template_origin: Origin | None = None
     expression: str = ""
     reason: Unbindable | None = None
-    is_untold: bool = False
+    has_undeclared_type: bool = False
     """Its parameters have a type that no file handed in declares, and a header is missing."""
     edits: tuple[Edit, ...] = ()
     is_filled: bool = False
@@ -168,8 +168,8 @@ def entries_of(
             instances: list[Entry] = []
             for launched in _instances(kernel, sites):
                 entry = _entry(parsed, kernel, launched, lab)
-                entry.is_untold = parsed.file in lacking and _is_undeclared(entry, files)
-                entry.reason = None if entry.is_untold else entry.reason
+                entry.has_undeclared_type = parsed.file in lacking and _is_undeclared(entry, files)
+                entry.reason = None if entry.has_undeclared_type else entry.reason
                 entry.claims = _claimed(entry.sites, launches, lines, lab.variants)
                 instances.append(entry)
             entries += _distinct(instances, lab)
@@ -253,8 +253,8 @@ def instance_of(entries: Sequence[Entry], name: str, arguments: Sequence[str], l
     plain = next(kernel for kernel in kernels_in(parsed) if kernel.name == name)
     entry = _entry(parsed, replace(plain, file=named.kernel.file), launched or named.sites, lab, stated)
     entry.is_instance = True
-    entry.is_untold = named.is_untold
-    entry.reason = None if entry.is_untold else entry.reason
+    entry.has_undeclared_type = named.has_undeclared_type
+    entry.reason = None if entry.has_undeclared_type else entry.reason
     return entry
 
 
