@@ -37,6 +37,32 @@ int main() {
     assert told and not any(name.startswith("programs.") for name in told), told
 
 
+@pytest.mark.parametrize(("place", "printed"), [(300, "no error"), (2600, "an illegal memory access was encountered")])
+def test_an_access_beyond_a_blocks_shared_memory_ends_a_kernel(tmp_path: Path, place: int, printed: str) -> None:
+    """The first lies in what the other array has; the second where the block has nothing."""
+    path = tmp_path / "a.cu"
+    path.write_text(f"""
+#include <cstdio>
+__global__ void stray(int *out, int place) {{
+    __shared__ int first[256], second[256];
+    first[threadIdx.x] = second[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    if (!threadIdx.x) first[place] = 1;
+    __syncthreads();
+    out[threadIdx.x] = first[threadIdx.x] + second[threadIdx.x];
+}}
+int main() {{
+    int *out;
+    cudaMalloc(&out, 256 * sizeof(int));
+    stray<<<1, 256>>>(out, {place});
+    printf("%s\\n", cudaGetErrorString(cudaDeviceSynchronize()));
+    cudaFree(out);
+}}
+""")
+    run = run_program(Sources([path]))
+    assert run.stdout.decode() == printed + "\n"
+
+
 @pytest.mark.parametrize(
     ("copies", "bytes_copied"),
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,8 @@ INVALID_VALUE = 1
 ILLEGAL_ADDRESS = 700
 PAGE = 2 << 20
 """Granularity in which a driver maps memory: what lies beyond an array, but not beyond this, does not fault."""
+_SHARED_PAGE = 1024
+"""That of a block's shared memory, at the most: what a block has is bounded by it, on an H200 too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +137,10 @@ def judge(state: State, kernel: Kernel, record: SeenLaunch, outcome: Outcome, pl
     if outcome.status == "ran" and not outcome.hazards and outcome.counters is None:
         return 0
     hazards = _one_a_line(outcome.hazards)
+    shared = record.shared_bytes
+    if any(hazard.space == "shared" for hazard in hazards):
+        shared += state.gpu.static_shared_bytes(kernel.unit, kernel.symbol)
+    error_of = partial(_error_of, shared_bytes=shared)
     record.hazards = [SeenHazard(hazard.kind, hazard.line, hazard_message(hazard), hazard.count) for hazard in hazards]
     if outcome.counters is not None:
         record.watched_blocks = outcome.counters.sampled_blocks
@@ -153,7 +160,7 @@ def judge(state: State, kernel: Kernel, record: SeenLaunch, outcome: Outcome, pl
         case "too_slow":
             ends = msg("programs.launch_seconds", kernel=kernel.display, seconds=int(state.limits.launch_seconds))
             return _traced(state, record, "too_large", msg("programs.too_large", kernel=kernel.display), ends, place)
-        case "too_many_steps" | "endless" if any(_error_of(hazard) for hazard in hazards):
+        case "too_many_steps" | "endless" if any(error_of(hazard) for hazard in hazards):
             pass  # A GPU would have ended the kernel at that access: it is told below.
         case "too_many_steps":
             ends = msg("programs.launch_steps", kernel=kernel.display)
@@ -212,7 +219,7 @@ def judge(state: State, kernel: Kernel, record: SeenLaunch, outcome: Outcome, pl
         message = _stray_msg(state, kernel, hazard) or hazard_message(hazard)
         state.tell(hazard.kind, severity, message, place_in(state, kernel.unit, hazard.file, hazard.line))
         # An address that is mapped nowhere outweighs all else; of others the first counts.
-        code = 700 if hazard.detail in ("unmapped", "null") else code or _error_of(hazard)
+        code = 700 if hazard.detail in ("unmapped", "null") else code or error_of(hazard)
     return _faulted(state, record, code, place) if code else 0
 
 
@@ -251,14 +258,19 @@ def _stray_msg(state: State, kernel: Kernel, hazard: Hazard) -> Message | None:
     return None
 
 
-def _error_of(hazard: Hazard) -> int:
-    """CUDA's error for an access within memory that a driver maps, 0 where hardware notices nothing."""
+def _error_of(hazard: Hazard, shared_bytes: int) -> int:
+    """CUDA's error for an access beside an array, 0 where hardware notices nothing.
+
+    shared_bytes: what a block has, of which the array may be a part.
+    """
     if hazard.space in ("texture", "surface"):
         return 719
     if hazard.kind != "out_of_bounds":
         return 0
     if hazard.detail == "misaligned":
         return 716
+    if hazard.space == "shared":
+        return 700 if hazard.offset_bytes >= -(-shared_bytes // _SHARED_PAGE) * _SHARED_PAGE else 0
     end = -(-hazard.array_bytes // PAGE) * PAGE
     return 700 if hazard.space in ("global", "generic") and not -PAGE <= hazard.offset_bytes < end else 0
 

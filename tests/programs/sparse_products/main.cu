@@ -59,6 +59,30 @@ int main() {
     cusparseSpMatGetSize(csr, &many, &across, &count);
     printf("%d x %d, %d\n", (int)many, (int)across, (int)count);
 
+    // In slices of two rows, filled up, and in blocks of two by two.
+    int *slices = device<int>({0, 6, 12}), *sliced = device<int>({0, 1, 2, -1, 3, -1, 0, -1, 2, -1, 3, -1}), *blocks = device<int>({1, -1});
+    float *in_slices = device<float>({1, 4, 2, 0, 3, 0, 5, 0, 6, 0, 7, 0}), *in_blocks = device<float>({1, 2, 3, 4, 9, 9, 9, 9});
+    float *square = device(std::vector<float>(16)), *eight = device(std::vector<float>(8));
+    cusparseSpMatDescr_t sell, ell;
+    cusparseDnMatDescr_t ms, me;
+    cusparseCreateSlicedEll(&sell, 3, 4, 7, 12, 2, slices, sliced, in_slices, TYPES);
+    cusparseSpMV(handle, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, sell, vx, &none, vy, CUDA_R_32F, CUSPARSE_SPMV_ALG_DEFAULT, buffer);
+    print("sliced", y, 3);
+    cusparseSpMatGetSize(sell, &many, &across, &count);
+    printf("%d x %d, %d\n", (int)many, (int)across, (int)count);
+    cusparseCreateBlockedEll(&ell, 4, 4, 2, 2, blocks, in_blocks, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_32F);
+    cusparseCreateDnMat(&ms, 4, 4, 4, square, CUDA_R_32F, CUSPARSE_ORDER_ROW);
+    cusparseCreateDnMat(&me, 4, 2, 4, eight, CUDA_R_32F, CUSPARSE_ORDER_COL);
+    cusparseSpMM(handle, CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, ell, mb, &none, me, CUDA_R_32F, CUSPARSE_SPMM_ALG_DEFAULT, buffer);
+    print("SpMM of blocks", eight, 8);
+    cusparseSparseToDense(handle, ell, ms, CUSPARSE_SPARSETODENSE_ALG_DEFAULT, buffer);
+    print("blocks", square, 16);
+    cudaMemset(in_blocks, 0, 32);
+    cusparseDenseToSparse_analysis(handle, ms, ell, CUSPARSE_DENSETOSPARSE_ALG_DEFAULT, buffer);
+    cusparseDenseToSparse_convert(handle, ms, ell, CUSPARSE_DENSETOSPARSE_ALG_DEFAULT, buffer);
+    print("again", in_blocks, 8);
+    printf("%s\n", cusparseGetErrorName(cusparseCreateBlockedEll(&ell, 3, 4, 2, 2, blocks, in_blocks, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_32F)));
+
     // To dense and back.
     float *dense = device(std::vector<float>(12)), *again = device(std::vector<float>(7));
     int *new_offsets = device(std::vector<int>(4)), *new_columns = device(std::vector<int>(7));

@@ -1,6 +1,4 @@
-"""cuSPARSE through NumPy: matrices and vectors by descriptors; products, triangular solutions, conversions and sorts of
-what they say.
-"""
+"""cuSPARSE through NumPy: matrices and vectors by descriptors, where their values lie, and products of vectors."""
 
 from __future__ import annotations
 
@@ -15,10 +13,9 @@ from grader.programs.runtime.libraries.calls import Arguments, Array, Call, Oper
 from grader.programs.runtime.state import Handlers
 
 STATUSES = {1: 1, calls.INVALID_VALUE: 3, calls.MAPPING_ERROR: 6}
-_ALLOC_FAILED, NOT_SUPPORTED = 2, 10
+ALLOC_FAILED, NOT_SUPPORTED = 2, 10
 _INDICES = {1: "u2", 2: "i4", 3: "i8"}
 _ROW_ORDER = 2
-_MAX_DENSE = 1 << 26
 _MAX_BATCHES = 65_536
 _FILL, _DIAGONAL = 0, 1
 
@@ -28,7 +25,10 @@ class Sparse:
     """A sparse matrix as its descriptor says it.
 
     rows, columns: numbers, of "bsr" blocks.  first, second: addresses of what says where values lie: offsets and
-    columns ("csr", "bsr"), offsets and rows ("csc"), rows and columns ("coo").  block: rows, columns, order.
+    columns ("csr", "bsr"), offsets and rows ("csc"), rows and columns ("coo"), offsets of slices and columns ("sell"),
+    none and columns of blocks ("ell").  count: values; of "sell" and "ell" with those that only fill up, whose column
+    is -1.  block: rows, columns, order.  slice: how many rows of "sell" lie in columns of their own.  width: how many
+    numbers of "ell" lie in a row.
     strides: from one matrix of a batch to the next, of offsets and of values.  levels: a pattern, by its hash, and the
     order in which its triangle is solved.
     """
@@ -44,6 +44,9 @@ class Sparse:
     base: int
     dtype: str
     block: tuple[int, int, int] = (1, 1, _ROW_ORDER)
+    slice: int = 1
+    width: int = 0
+    nonzero: int = 0
     fill: int = 0
     diagonal: int = 0
     batches: int = 1
@@ -53,6 +56,8 @@ class Sparse:
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns in numbers."""
+        if self.kind == "ell":
+            return self.rows, self.columns
         return self.rows * self.block[0], self.columns * self.block[1]
 
 
@@ -86,7 +91,7 @@ _index = partial(calls.one_of, _INDICES, calls.INVALID_VALUE)
 
 
 def _keep(call: Call, handle: int, descriptor: Any) -> None:
-    calls.new_handle(call.state, handle, {"descriptor": descriptor}, _ALLOC_FAILED)
+    calls.new_handle(call.state, handle, {"descriptor": descriptor}, ALLOC_FAILED)
 
 
 def find(call: Call, handle: int, kind: Any) -> Any:
@@ -119,21 +124,21 @@ def row_starts(lengths: Array) -> Array:
     return np.concatenate([[0], np.cumsum(lengths)])
 
 
-def _check_sizes(*numbers: int) -> None:
+def check_sizes(*numbers: int) -> None:
     if min(numbers) < 0:
         raise Refused(calls.INVALID_VALUE)
 
 
 def create(call: Call, handle: int) -> None:
-    calls.new_handle(call.state, handle, {"pointer_mode": 0}, _ALLOC_FAILED)
+    calls.new_handle(call.state, handle, {"pointer_mode": 0}, ALLOC_FAILED)
 
 
 def _create_sparse(call: Call, args: Arguments, kind: str) -> None:
     """Make the descriptor of a sparse matrix; arguments as the fields of `Sparse`."""
-    _check_sizes(args.rows, args.columns, args.count)
+    check_sizes(args.rows, args.columns, args.count)
     block = (1, 1, _ROW_ORDER)
     if kind == "bsr":
-        _check_sizes(args.height - 1, args.width - 1)
+        check_sizes(args.height - 1, args.width - 1)
         block = args.height, args.width, args.order
     matrix = Sparse(
         kind,
@@ -150,6 +155,35 @@ def _creates(kind: str, names: str) -> calls.Named:
     return calls.Named(lambda call, args: _create_sparse(call, args, kind), f"handle rows columns count {names}")
 
 
+@calls.takes("handle rows columns count size slice first second values first_type second_type base dtype")
+def create_sliced(call: Call, args: Arguments) -> None:
+    check_sizes(args.rows, args.columns, args.count, args.size - args.count, args.slice - 1)
+    types = _index(args.first_type), _index(args.second_type)
+    matrix = Sparse(
+        *("sell", args.rows, args.columns, args.size, args.first, args.second, args.values, types, args.base),
+        dtype=type_of(args.dtype),
+        slice=args.slice,
+        nonzero=args.count,
+    )
+    _keep(call, args.handle, matrix)
+
+
+@calls.takes("handle rows columns side width second values second_type base dtype")
+def create_blocked(call: Call, args: Arguments) -> None:
+    check_sizes(args.rows, args.columns, args.width, args.side - 1)
+    if args.rows % args.side or args.columns % args.side or args.width % args.side or args.width > args.columns:
+        raise Refused(calls.INVALID_VALUE)
+    types = _index(args.second_type), _index(args.second_type)
+    matrix = Sparse(
+        *("ell", args.rows, args.columns, args.rows * args.width, 0, args.second, args.values, types, args.base),
+        dtype=type_of(args.dtype),
+        block=(args.side, args.side, _ROW_ORDER),
+        width=args.width,
+        nonzero=args.rows * args.width,
+    )
+    _keep(call, args.handle, matrix)
+
+
 @calls.takes("handle rows columns leading values dtype order")
 def create_dense(call: Call, args: Arguments) -> None:
     if args.order not in (1, _ROW_ORDER):
@@ -158,13 +192,13 @@ def create_dense(call: Call, args: Arguments) -> None:
 
 
 def create_vector(call: Call, handle: int, size: int, values: int, dtype: int) -> None:
-    _check_sizes(size)
+    check_sizes(size)
     _keep(call, handle, Dense(size, 1, max(1, size), values, type_of(dtype)))
 
 
 @calls.takes("handle size count indices values index_type base dtype")
 def create_sparse_vector(call: Call, args: Arguments) -> None:
-    _check_sizes(args.size, args.count)
+    check_sizes(args.size, args.count)
     _keep(
         call,
         args.handle,
@@ -185,7 +219,8 @@ def set_pointers(call: Call, handle: int, first: int, second: int, values: int) 
 
 def get_size(call: Call, handle: int, rows: int, columns: int, count: int) -> None:
     matrix = find(call, handle, Sparse)
-    for address, value in ((rows, matrix.shape[0]), (columns, matrix.shape[1]), (count, matrix.count)):
+    numbers = matrix.nonzero if matrix.kind in ("sell", "ell") else matrix.count
+    for address, value in ((rows, matrix.shape[0]), (columns, matrix.shape[1]), (count, numbers)):
         call.state.guest.pack("q", address, value)
 
 
@@ -242,8 +277,55 @@ def _places(call: Call, matrix: Sparse) -> tuple[Array, Array]:
     return within(rows, matrix.rows), within(columns, matrix.columns)
 
 
+def padded(call: Call, matrix: Sparse) -> tuple[Array, Array]:
+    """Return rows and columns of all numbers of a matrix some of which only fill up: those have columns below zero."""
+    if matrix.kind == "sell":
+        slices = -(-matrix.rows // matrix.slice)
+        first, second = call.array(matrix.first, slices + 1, matrix.types[0]), _columns_of(call, matrix, matrix.count)
+        call.read(first)
+        of_slice = spread(call, first, matrix.base, matrix.count)
+        starts = first[0].astype(np.int64)[:-1] - matrix.base
+        rows = of_slice * matrix.slice + (np.arange(matrix.count) - starts[of_slice]) % matrix.slice
+        columns = second
+    else:
+        side = matrix.block[0]
+        across = matrix.width // side
+        blocks = _columns_of(call, matrix, matrix.rows // side * across).reshape(-1, across)
+        inner = np.tile(np.arange(side), across)
+        lines = np.where(blocks < 0, -1, blocks * side).repeat(side, axis=1)
+        columns = np.where(lines < 0, -1, lines + inner).repeat(side, axis=0).ravel()
+        rows = np.arange(matrix.rows).repeat(matrix.width)
+    taken = columns >= 0
+    within(rows[taken], matrix.shape[0])
+    within(columns[taken], matrix.shape[1])
+    return rows, columns
+
+
+def _columns_of(call: Call, matrix: Sparse, count: int) -> Array:
+    """Return columns from 0 on, -1 where the matrix has none."""
+    operand = call.array(matrix.second, count, matrix.types[1])
+    if count:
+        call.read(operand)
+    places: Array = operand[0].astype(np.int64)
+    return np.where(places < 0, -1, places - matrix.base)
+
+
+def numbers_of(call: Call, matrix: Sparse, computed: str) -> tuple[Array, Array, Array]:
+    """Return rows, columns and values of a matrix's numbers, without those that only fill up."""
+    values = values_of(call, matrix)
+    call.read(values)
+    numbers = values[0].astype(computed)
+    if matrix.kind not in ("sell", "ell"):
+        return *elements(call, matrix), numbers
+    rows, columns = padded(call, matrix)
+    taken = columns >= 0
+    return rows[taken], columns[taken], numbers[taken]
+
+
 def elements(call: Call, matrix: Sparse) -> tuple[Array, Array]:
     """Return rows and columns of all numbers, in the order in which they lie."""
+    if matrix.kind in ("sell", "ell"):
+        raise Refused(NOT_SUPPORTED)
     rows, columns = _places(call, matrix)
     if matrix.kind != "bsr":
         return rows, columns
@@ -255,19 +337,9 @@ def elements(call: Call, matrix: Sparse) -> tuple[Array, Array]:
 
 
 def values_of(call: Call, matrix: Sparse) -> Operand:
+    if matrix.kind == "ell":
+        return call.array(matrix.values, matrix.count, matrix.dtype)
     return call.array(matrix.values, matrix.count * matrix.block[0] * matrix.block[1], matrix.dtype)
-
-
-def _dense_of(call: Call, matrix: Sparse, computed: str) -> Array:
-    rows, columns = matrix.shape
-    if rows * columns > _MAX_DENSE:
-        raise Refused(_ALLOC_FAILED)
-    call.work(rows, columns)
-    values = values_of(call, matrix)
-    call.read(values)
-    whole = np.zeros((rows, columns), computed)
-    np.add.at(whole, elements(call, matrix), values[0].astype(computed))
-    return whole
 
 
 # -- vectors ------------------------------------------------------------------------------------------------
@@ -311,93 +383,6 @@ def spvv(call: Call, t: int, x: int, y: int, result: int, compute: int, buffer: 
     call.give(result, np.dot(numbers.conj() if t == 2 else numbers, dense[0][places, 0].astype(computed)), computed)
 
 
-# -- conversions and sorts -----------------------------------------------------------------------------------
-
-
-def dense_to_sparse_analysis(call: Call, a: int, b: int, algorithm: int, buffer: int) -> None:
-    """How many values there will be, and where each row's begin."""
-    dense, matrix = dense_of(call, a), find(call, b, Sparse)
-    call.read(dense)
-    if dense[0].shape != matrix.shape or matrix.kind == "bsr":
-        raise Refused(NOT_SUPPORTED)
-    taken = dense[0] != 0
-    matrix.count = int(taken.sum())
-    if matrix.kind != "coo":
-        lengths = taken.sum(axis=0 if matrix.kind == "csc" else 1)
-        offsets = call.array(matrix.first, len(lengths) + 1, matrix.types[0])
-        call.store(offsets, row_starts(lengths) + matrix.base)
-
-
-def dense_to_sparse(call: Call, a: int, b: int, algorithm: int, buffer: int) -> None:
-    dense, matrix = dense_of(call, a), find(call, b, Sparse)
-    rows, columns = np.nonzero(dense[0])
-    if matrix.kind == "csc":
-        columns, rows = np.nonzero(dense[0].T)
-    if len(rows) != matrix.count:
-        raise Refused(calls.INVALID_VALUE)
-    if matrix.kind == "coo":
-        call.store(call.array(matrix.first, matrix.count, matrix.types[0]), rows + matrix.base)
-    others = rows if matrix.kind == "csc" else columns
-    call.store(call.array(matrix.second, matrix.count, matrix.types[1]), others + matrix.base)
-    call.store(values_of(call, matrix), dense[0][rows, columns])
-
-
-def sparse_to_dense(call: Call, a: int, b: int, algorithm: int, buffer: int) -> None:
-    target = dense_of(call, b)
-    call.store(target, _dense_of(call, find(call, a, Sparse), target[0].dtype.str[1:]))
-
-
-@calls.takes("m n count values offsets columns out out_offsets out_rows dtype action base algorithm buffer")
-def csr_to_csc(call: Call, args: Arguments) -> None:
-    _check_sizes(args.m, args.n, args.count)
-    starts, indices = call.array(args.offsets, args.m + 1, "i4"), call.array(args.columns, args.count, "i4")
-    call.read(starts, indices)
-    rows, others = spread(call, starts, args.base, args.count), within(indices[0].astype(np.int64) - args.base, args.n)
-    order = np.argsort(others, kind="stable")
-    if args.action:
-        numbers = call.array(args.values, args.count, type_of(args.dtype))
-        call.read(numbers)
-        call.store(call.array(args.out, args.count, type_of(args.dtype)), numbers[0][order])
-    call.store(call.array(args.out_rows, args.count, "i4"), rows[order] + args.base)
-    call.store(
-        call.array(args.out_offsets, args.n + 1, "i4"), row_starts(np.bincount(others, minlength=args.n)) + args.base
-    )
-
-
-def coo_to_csr(call: Call, rows: int, count: int, m: int, offsets: int, base: int) -> None:
-    _check_sizes(count, m)
-    lines = call.array(rows, count, "i4")
-    call.read(lines)
-    places = within(lines[0].astype(np.int64) - base, m)
-    call.store(call.array(offsets, m + 1, "i4"), row_starts(np.bincount(places, minlength=m)) + base)
-
-
-def csr_to_coo(call: Call, offsets: int, count: int, m: int, rows: int, base: int) -> None:
-    _check_sizes(count, m)
-    starts = call.array(offsets, m + 1, "i4")
-    call.read(starts)
-    call.store(call.array(rows, count, "i4"), spread(call, starts, base, count) + base)
-
-
-def identity(call: Call, n: int, permutation: int) -> None:
-    call.store(call.array(permutation, n, "i4"), np.arange(n))
-
-
-def _sort(is_by_row: bool) -> Served:
-    @calls.takes("m n count rows columns permutation buffer")
-    def sort(call: Call, args: Arguments) -> None:
-        first, second = call.array(args.rows, args.count, "i4"), call.array(args.columns, args.count, "i4")
-        call.read(first, second)
-        order = np.lexsort((second[0], first[0]) if is_by_row else (first[0], second[0]))
-        if args.permutation:
-            numbers = call.array(args.permutation, args.count, "i4")
-            call.store(numbers, numbers[0][order])
-        call.store(first, first[0][order])
-        call.store(second, second[0][order])
-
-    return sort
-
-
 _UNBOUND: dict[str, Served] = {
     "cusparseCreate": create,
     **{f"cusparseDestroy{kind}": calls.destroy for kind in ("", "SpMat", "DnMat", "DnVec", "SpVec")},
@@ -405,6 +390,8 @@ _UNBOUND: dict[str, Served] = {
     "cusparseCreateCsc": _creates("csc", "first second values first_type second_type base dtype"),
     "cusparseCreateCoo": _creates("coo", "first second values second_type base dtype"),
     "cusparseCreateBsr": _creates("bsr", "height width first second values first_type second_type base dtype order"),
+    "cusparseCreateSlicedEll": create_sliced,
+    "cusparseCreateBlockedEll": create_blocked,
     "cusparseCreateDnMat": create_dense,
     "cusparseCreateDnVec": create_vector,
     "cusparseCreateSpVec": create_sparse_vector,
@@ -424,15 +411,6 @@ _BOUND: dict[str, Served] = {
     "cusparseScatter": scatter,
     "cusparseAxpby": axpby,
     "cusparseSpVV": spvv,
-    "cusparseDenseToSparse_analysis": dense_to_sparse_analysis,
-    "cusparseDenseToSparse_convert": dense_to_sparse,
-    "cusparseSparseToDense": sparse_to_dense,
-    "cusparseCsr2cscEx2": csr_to_csc,
-    "cusparseXcoo2csr": coo_to_csr,
-    "cusparseXcsr2coo": csr_to_coo,
-    "cusparseCreateIdentityPermutation": identity,
-    "cusparseXcoosortByRow": _sort(True),
-    "cusparseXcoosortByColumn": _sort(False),
 }
 HANDLERS: Handlers = {
     **calls.all_served(_UNBOUND, is_bound=False, statuses=STATUSES),

@@ -20,6 +20,7 @@ from grader.programs.runtime.libraries.cusparse import (
     dense_of,
     elements,
     find,
+    numbers_of,
     row_starts,
     spread,
     type_of,
@@ -34,10 +35,7 @@ _MAX_TERMS = 1 << 27
 
 
 def _times(call: Call, matrix: Sparse, t: int, right: Array, computed: str) -> Array:
-    rows, columns = elements(call, matrix)
-    values = values_of(call, matrix)
-    call.read(values)
-    numbers = values[0].astype(computed)
+    rows, columns, numbers = numbers_of(call, matrix, computed)
     if t != NO:
         rows, columns = columns, rows
         numbers = numbers.conj() if t == 2 else numbers
@@ -219,10 +217,7 @@ def _solved(call: Call, matrix: Sparse, t: int, right: Array, computed: str) -> 
     """Return X of op(A) X = B, A the matrix's triangle."""
     if matrix.shape[0] != matrix.shape[1] or len(right) != matrix.shape[0]:
         raise Refused(calls.INVALID_VALUE)
-    rows, columns = elements(call, matrix)
-    values = values_of(call, matrix)
-    call.read(values)
-    numbers = values[0].astype(computed)
+    rows, columns, numbers = numbers_of(call, matrix, computed)
     numbers = numbers.conj() if t == 2 else numbers
     size = len(right)
     call.work(len(numbers) + _WORK_PER_ROW * size, right.shape[1])
@@ -335,18 +330,6 @@ def zero_pivot_of(call: Call, info: int, position: int) -> int:
     return _ZERO_PIVOT if row >= 0 else 0
 
 
-@calls.takes("m n count base offsets columns permutation buffer")
-def sort_csr(call: Call, args: Arguments) -> None:
-    """Sort each row's columns."""
-    starts, indices = call.array(args.offsets, args.m + 1, "i4"), call.array(args.columns, args.count, "i4")
-    call.read(starts, indices)
-    order = np.lexsort((indices[0], spread(call, starts, args.base, args.count)))
-    if args.permutation:
-        numbers = call.array(args.permutation, args.count, "i4")
-        call.store(numbers, numbers[0][order])
-    call.store(indices, indices[0][order])
-
-
 _BOUND: dict[str, Served] = {
     "cusparseSpMV": calls.Named(_spmv, "ta alpha a b beta c compute algorithm buffer"),
     "cusparseSpMM": spmm,
@@ -358,7 +341,6 @@ _BOUND: dict[str, Served] = {
     "cusparseSpSV_solve": calls.Named(_spsv, "ta alpha a b c compute algorithm settings"),
     "cusparseSpSM_solve": spsm,
     "cusparseZeroPivot": zero_pivot_of,
-    "cusparseXcsrsort": sort_csr,
 }
 HANDLERS: Handlers = {
     **calls.all_served(_BOUND, statuses=STATUSES),

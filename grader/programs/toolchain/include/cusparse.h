@@ -95,6 +95,8 @@ GRADER_SPARSE_(cusparseCreateCsr, cusparseSpMatDescr_t *matrix, int64_t rows, in
 GRADER_SPARSE_(cusparseCreateCsc, cusparseSpMatDescr_t *matrix, int64_t rows, int64_t columns, int64_t count, GRADER_COMPRESSED)
 GRADER_SPARSE_(cusparseCreateBsr, cusparseSpMatDescr_t *matrix, int64_t rows, int64_t columns, int64_t count, int64_t height, int64_t width, GRADER_COMPRESSED, cusparseOrder_t order)
 GRADER_SPARSE_(cusparseCreateCoo, cusparseSpMatDescr_t *matrix, int64_t rows, int64_t columns, int64_t count, void *row_indices, void *column_indices, void *values, cusparseIndexType_t index_type, cusparseIndexBase_t base, cudaDataType type)
+GRADER_SPARSE_(cusparseCreateSlicedEll, cusparseSpMatDescr_t *matrix, int64_t rows, int64_t columns, int64_t count, int64_t size, int64_t slice, GRADER_COMPRESSED)
+GRADER_SPARSE_(cusparseCreateBlockedEll, cusparseSpMatDescr_t *matrix, int64_t rows, int64_t columns, int64_t side, int64_t width, void *block_columns, void *values, cusparseIndexType_t index_type, cusparseIndexBase_t base, cudaDataType type)
 GRADER_SPARSE_(cusparseCreateDnMat, cusparseDnMatDescr_t *matrix, int64_t rows, int64_t columns, int64_t leading, void *values, cudaDataType type, cusparseOrder_t order)
 GRADER_SPARSE_(cusparseCreateDnVec, cusparseDnVecDescr_t *vector, int64_t size, void *values, cudaDataType type)
 GRADER_SPARSE_(cusparseCreateSpVec, cusparseSpVecDescr_t *vector, int64_t size, int64_t count, void *indices, void *values, cusparseIndexType_t index_type, cusparseIndexBase_t base, cudaDataType type)
