@@ -111,7 +111,7 @@ def folder_name(student: str) -> str:
 
 
 def folder_names(students: Iterable[str], capitals_differ: bool = True) -> dict[str, str]:
-    """Each student's folder name, no two of which are one; what is another's name costs nobody their own.
+    """A folder name for each student, all different; nobody loses theirs to another student of the same name.
 
     capitals_differ: whether the file system keeps "ivanov" and "Ivanov" apart; where it does not, the first keeps its
       name.

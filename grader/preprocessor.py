@@ -69,7 +69,7 @@ class Gaps:
 
 
 def hashes(text: str, gaps: Gaps) -> Iterator[tuple[int, int]]:
-    """Each "#", and where the directive's name would stand after it; digraphs and trigraphs too."""
+    """Yield each "#" and where the directive's name would begin; digraphs and trigraphs too."""
     for match in _HASH.finditer(text):
         yield match.start(), gaps.end(match.end())
 
@@ -227,7 +227,7 @@ class _Counter:
         self._weights = weights
 
     def learn(self, directive: str) -> None:
-        """Know a `#define`; of several of one name, in branches of an `#if`, the longest counts."""
+        """Record a `#define`; if a name has several, in branches of an `#if`, the longest counts."""
         defined = _DEFINE.match(directive)
         if defined is None:
             return
@@ -342,7 +342,7 @@ _ASKING = ("constexpr", "consteval", "static_assert")
 
 
 def steps_of_one(files: Mapping[str, str], steps: int) -> int:
-    """Of `steps` for a whole program, those that each constant evaluation in files that include each other may take."""
+    """How many of a program's `steps` each constant evaluation may take in files that include each other."""
     return max(LEAST_OF_ONE, min(MOST_OF_ONE, steps // max(1, _places(files))))
 
 

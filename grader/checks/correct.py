@@ -145,7 +145,7 @@ def _of_blocks(evidence: Evidence) -> Message | None:
 
 
 def of_one_block(evidence: Evidence) -> Message | None:
-    """That a single block gets more than it has threads wherever the result is wrong."""
+    """The hint that a single block gets more elements than it has threads wherever the result is wrong."""
     one = evidence.one_block
     if one is None:
         return None

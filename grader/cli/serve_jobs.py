@@ -90,7 +90,7 @@ class Job:
 
 
 class Full(Exception):
-    """As many files wait as may."""
+    """The queue is full: as many files wait as are allowed."""
 
 
 class Jobs:

@@ -92,7 +92,7 @@ _SHARED = re.compile(r"\b(\d{1,9}) bytes smem")
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """Of one kernel.  shared_bytes: static ones; stack_bytes: of a thread, in local memory."""
+    """What one kernel takes.  shared_bytes: static ones; stack_bytes: of a thread, in local memory."""
 
     registers: int
     shared_bytes: int
@@ -102,7 +102,7 @@ class Resources:
 
 
 def resources_of(log: str) -> dict[str, Resources]:
-    """By the kernel's symbol, from a log that was made with `VERBOSE`; {} when the log tells nothing."""
+    """Resources by the kernel's symbol, from a log made with `VERBOSE`; {} when the log tells nothing."""
     resources = {}
     pieces = _COMPILING_ENTRY.split(log)
     for symbol, text in zip(pieces[1::2], pieces[2::2], strict=True):

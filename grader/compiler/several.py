@@ -75,7 +75,7 @@ class Compilers:
             process.close()
 
     def nvrtc_version(self) -> str:
-        """As `CompilerProcess.nvrtc_version`."""
+        """See `CompilerProcess.nvrtc_version`."""
         return self._first.nvrtc_version()
 
     def compile(

@@ -135,7 +135,7 @@ LEDGER_NAME = ".decisions.json"
 
 
 class DecidedBy(msgspec.Struct, frozen=True):
-    """By which files a lab was marked, "" for none; as seen from the folder of outputs, too: both may be moved."""
+    """The files by which a lab was marked, "" for none; also relative to the folder of outputs: both may be moved."""
 
     rules: str = ""
     overrides: str = ""
@@ -158,7 +158,7 @@ class Ledger(msgspec.Struct, frozen=True):
     weights: dict[str, float] = {}
 
     def of(self, lab: str) -> DecidedBy:
-        """By which files `lab` was marked."""
+        """The files by which `lab` was marked."""
         return self.labs.get(lab, DecidedBy(self.rules, self.overrides))
 
 
@@ -397,7 +397,7 @@ def find_decider_again(out: Path, lab: str) -> Decider:
 
 
 def see_that_decisions_are_known(decider: Decider, results: Iterable[Result], out: Path) -> None:
-    """That what was decided for `results`, which lie in `out`, stands in a file that `decider` has read.
+    """See that every decision on `results`, which lie in `out`, stands in a file that `decider` has read.
 
     Raises UsageError: it does not: the folder has lost what tells where these files are.
     """

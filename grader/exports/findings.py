@@ -161,7 +161,7 @@ def findings(result: Result, whereabouts: Whereabouts) -> list[Finding]:
 
 
 def costliest_first(findings: Sequence[Finding]) -> list[Finding]:
-    """As the report has them, for who reads from the top or is shown the first few: by the points that hang on each.
+    """Findings in the report's order, by the points that hang on each: some readers are shown the first few only.
 
     What leaves a result without a verdict comes first; what the grader itself could not judge of one that has a verdict
     stands behind the faults, remarks behind both.

@@ -78,7 +78,7 @@ class GpuWork:
     evidence: Mapping[str, Evidence]
 
     def kernels(self) -> dict[str, BoundKernel]:
-        """Those that were run, by variant."""
+        """The kernels that were run, by variant."""
         return kernels_of(self.lab, self.submission, self.evidence)
 
     def kernels_as_handed_in(self) -> dict[str, BoundKernel]:

@@ -294,7 +294,7 @@ def _read(said: str) -> list[ListedGpu] | None:
 
 
 def visible(listed: Sequence[ListedGpu], asked: str | None) -> list[ListedGpu] | None:
-    """Those that a program sees where `CUDA_VISIBLE_DEVICES` is `asked`; None where only the driver can tell.
+    """The GPUs that a program sees where `CUDA_VISIBLE_DEVICES` is `asked`; None where only the driver can tell.
 
     What the variable's numbers mean is the driver's to say but where they name all GPUs, or one.  Source: CUDA
     Programming Guide, "CUDA Environment Variables".

@@ -171,7 +171,7 @@ class GpuSession:
         return self.run_with_facts(module, request)[0]
 
     def run_with_facts(self, module: str, request: LaunchRequest) -> tuple[LaunchOutcome, messages.KernelFacts | None]:
-        """As `run`, with what the driver knows of the kernel."""
+        """See `run`; also what the driver knows of the kernel."""
         failed = self._load(module)
         if failed is not None:
             return failed, None
@@ -346,7 +346,7 @@ class GpuBackend:
         return self.run_with_facts(code, request)[0]
 
     def run_with_facts(self, code: Code, request: LaunchRequest) -> tuple[LaunchOutcome, messages.KernelFacts | None]:
-        """As `run`, with what the driver knows of the kernel."""
+        """See `run`; also what the driver knows of the kernel."""
         return self._session.run_with_facts(self.load(code), request)
 
     def load(self, code: Code) -> str:

@@ -49,7 +49,7 @@ class _Swept:
     compiled: CompiledProgram | None = None
 
     def names(self, sweep: Sweep) -> list[str]:
-        """Those of the variants that a sweep asks for."""
+        """The variants that a sweep asks for."""
         return [name for name in self.variants if name in sweep.variants]
 
 

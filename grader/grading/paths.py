@@ -67,7 +67,7 @@ class Outputs:
         self._names = folder_names(students, _capitals_differ(out))
 
     def folder(self, student: str) -> Path:
-        """Of a student's result and reports."""
+        """The folder of a student's result and reports."""
         return self.out / self._names[student] / self._lab_id
 
     def export(self, suffix: str) -> Path:
@@ -94,7 +94,7 @@ class Outputs:
 
     @property
     def answers_folder(self) -> Path:
-        """Of the changes that students are not shown, for the teacher; no student's folder."""
+        """The teacher's folder for changes that students are not shown; it has no student's name."""
         return self.out / f"{self._lab_id}.repairs"
 
     def write_answers(self, student: str, text: str) -> None:

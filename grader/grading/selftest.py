@@ -396,7 +396,7 @@ def told_of(one: Recorded) -> list[Message]:
 
 
 def uncaught(lab: Lab, outcomes: Sequence[SpecimenOutcome]) -> list[Message]:
-    """Of each wrong kernel that nothing fails for, what would: checks that the lab lacks, thresholds, sizes."""
+    """For each wrong kernel that fails no check, what would catch it: checks that the lab lacks, thresholds, sizes."""
     from grader.grading.all_checks import would_catch
 
     if lab.selftest is None:

@@ -70,7 +70,7 @@ class CoalescingSettings(Settings, frozen=True):
     partial: tuple[RatioShare, ...] = ()
 
     def judged(self, loads: float, stores: float) -> float:
-        """Of the ratios of both sides the one that the thresholds are for."""
+        """The ratio that the thresholds are for, of those of both sides."""
         return max(loads, stores) if self.sides == "both" else loads if self.sides == "loads" else min(loads, stores)
 
 

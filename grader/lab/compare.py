@@ -175,7 +175,7 @@ def is_sentinel(array: Array) -> Mask:
 
 
 def _max_abs_error(got: Array, expected: Array, where: Mask | None = None) -> float | None:
-    """Of all elements, or of those that `where` marks, one at least; None where that is no finite number."""
+    """Over all elements, or those that `where` marks (at least one); None where that is no finite number."""
     worst = 0.0
     for part in _parts(got.size):
         with np.errstate(invalid="ignore", over="ignore"):
@@ -270,7 +270,7 @@ class Projected:
     rows: Callable[[str, npt.NDArray[np.intp]], Array]
 
     def compare(self, name: str, got: Array) -> Difference:
-        """As `compare.compare`; rows are the elements that differ in the last index alone.
+        """See `compare.compare`; rows are the elements that differ in the last index alone.
 
         A row in which some element is off by more than `slack` is missed with a probability of at most 2^-VECTORS: the
         vectors are drawn after the output came, and of two that differ in the sign of that element alone, one shows it.

@@ -324,7 +324,7 @@ def _launch(file: YamlFile, part: parts.LaunchPart | None, sizes: list[str], is_
 
 
 def _drawn(file: YamlFile, part: _Drawn, sizes: list[str]) -> records.Drawn:
-    """Each size as a range: a number is one that holds nothing else."""
+    """Each size as a range; a number is a range of one value."""
     shapes = []
     for i, row in enumerate(part.shapes):
         at: KeyPath = ("drawn", "shapes", i)

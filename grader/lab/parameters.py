@@ -127,7 +127,7 @@ class Signature:
 
     @property
     def spelled(self) -> str:
-        """As one writes it."""
+        """The parameter as one writes it."""
         inner = ", ".join(f"{a.spelled}{'' if a.pointers else ' '}{a.name}" for a in self.arguments)
         return f"{'__global__ ' * self.is_kernel}{self.returns} {self.name}({inner})"
 

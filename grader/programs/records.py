@@ -356,7 +356,7 @@ class Timeline:
         return covered((step.begin, step.end) for step in self.steps if step.call.kind in kinds)
 
     def rows(self) -> dict[int, list[str]]:
-        """By stream the kinds of its steps, cell by cell, "" where it does nothing.
+        """The kinds of each stream's steps, cell by cell, "" where it does nothing.
 
         Of an order it is the first `CELLS` places at most: steps in one column may run at the same time.
         """

@@ -48,12 +48,12 @@ class Proposal:
 
     @property
     def first(self) -> CandidateFunction:
-        """That everything was told of."""
+        """The candidate from which everything else was found out."""
         return self.candidates[0]
 
     @property
     def shapes(self) -> Mapping[str, Shape]:
-        """Of arrays; with their axes as the relations need them."""
+        """Shapes of arrays, with their axes as the relations need them."""
         relation = next((r for r in self.relations.values() if r is not None), None)
         return {**self.probed.shapes, **(relation.shapes if relation is not None else {})}
 
@@ -69,7 +69,7 @@ class Proposal:
         return [a.name for a in self.first.signature.arguments if a.pointers]
 
     def kind(self, name: str) -> str:
-        """Of an array, as the lab file calls it."""
+        """An array's kind, as the lab file calls it."""
         relation = self.relations.get(name)
         if relation is not None and relation.begins_at_zero:
             return "output"
@@ -83,7 +83,7 @@ class Proposal:
 
     @staticmethod
     def launched(candidate: CandidateFunction) -> Launched:
-        """Of a candidate that is a kernel's."""
+        """The launch of a candidate that is a kernel."""
         assert candidate.launched is not None
         return candidate.launched
 

@@ -43,7 +43,7 @@ class Axis:
 
     @property
     def text(self) -> str:
-        """As C++ writes it."""
+        """The value as C++ writes it."""
         return (
             f"({self.size} + {self.tile - 1}) / {self.tile}"
             if self.size and self.tile > 1
@@ -109,7 +109,7 @@ def read(path: Path) -> Solution:
 
 
 def of_source(source: SourceText) -> Solution:
-    """As `read`, of a text that is already there."""
+    """See `read`; of a text that is already there."""
     parsed = parse(source)
     kernels = tuple(k for k in kernels_in(parsed) if not k.is_empty)
     if not kernels:

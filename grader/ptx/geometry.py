@@ -18,7 +18,7 @@ KEPT_SHAPES = 32
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """In which order blocks and the warps of a block have their turns, which CUDA promises nothing of.
+    """The order in which blocks, and the warps of a block, have their turns; CUDA promises none.
 
     number: 0: as they are counted; 1: the last comes first; from 2 on blocks are shuffled, by each number in its own
     way, and warps in the order of 1.  A block's last warp, where it is not full, stays the last.

@@ -99,7 +99,7 @@ def unjudged(result: Result) -> list[Unjudged]:
 
 
 def unjudged_lines(result: Result, language: str) -> list[str]:
-    """That there is no verdict, then a line for each reason with its remedy; [] where there is one."""
+    """A line that there is no verdict, then one for each reason with its remedy; [] where there is one."""
     reasons = unjudged(result)
     if not reasons:
         return []

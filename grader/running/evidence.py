@@ -77,7 +77,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Occupancy:
-    """Of the launch that does the most, on one device.
+    """Occupancy of the launch that does the most, on one device.
 
     file, line: where it is launched, or the kernel.  threads, shared_bytes: of a block.  registers: of a thread.
     blocks: that fit on a multiprocessor.  limit: what keeps more from fitting: "threads", "blocks", "shared" or

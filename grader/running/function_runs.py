@@ -249,7 +249,7 @@ class FunctionRuns:
         return self._start(once), msgspec.structs.replace(limits, order=ORDERS[number])
 
     def _last(self, cases: Sequence[Case]) -> Iterator[Case]:
-        """Of one that is right at all cases, one of them again without what its kernels do.
+        """For a function that is right at all cases, one of them again without what its kernels do.
 
         Where pointers lead to the device's memory, each call shows by itself who has filled it.
         """

@@ -89,7 +89,7 @@ def mentioned(parsed: tree.ParsedFile, item: tree.Item) -> set[str]:
 
 
 def _mentioned(parsed: tree.ParsedFile, item: tree.Item, ends: Collection[str]) -> frozenset[str]:
-    """As `mentioned`; the definitions of `ends` are not looked into."""
+    """See `mentioned`; the definitions of `ends` are not looked into."""
     mentioned: set[str] = set()
     pending = list(parsed.words(item.node))
     while pending and len(mentioned) < MAX_WORDS:
@@ -154,7 +154,7 @@ def match_sizes(names: Collection[str], lab: Lab, taken: Collection[str]) -> dic
 
 
 def size_rank(name: str, parameter: Parameter) -> int | None:
-    """As `Parameter.rank_of`; `c_n`, `d_n`, `dN` and `kN` are called n."""
+    """See `Parameter.rank_of`; `c_n`, `d_n`, `dN` and `kN` count as n."""
     rank = parameter.rank_of(name)
     return rank if rank is not None else parameter.rank_of(_PREFIX.sub("", name, count=1))
 

@@ -442,7 +442,7 @@ class Files:
 
     @property
     def included(self) -> dict[str, dict[str, str]]:
-        """For each file that is compiled, what it includes: the files by the names that they are included by."""
+        """The files that each compiled file includes, by the names that it includes them by."""
         return {
             main.file: {name: header.file for name, header in code.headers.items()}
             for code, main in zip(self.codes, self.main_files, strict=True)

@@ -155,7 +155,7 @@ def _may_direct(text: str, at: int) -> bool:
 
 
 def blanked(text: str) -> str:
-    """As many blanks, the ends of lines kept."""
+    """The text as blanks, with its line ends kept."""
     return _NOT_LINE_END.sub(" ", text) if "\n" in text else " " * len(text)
 
 

@@ -160,7 +160,7 @@ _TASKS = re.compile(
 def versions_among(
     programs: Mapping[Path, str], lab_id: str, known_labs: Collection[str], variants: Sequence[Variant]
 ) -> list[Path]:
-    """Those of `programs`, each with its name, that their names make the lab's; none where that is not clear.
+    """The `programs`, each with its name, that their names make the lab's; none where that is not clear.
 
     Those called after the lab; else, where two are called after different variants of it, all called after any; else
     all where they are numbered versions: `v1`, `v2`.

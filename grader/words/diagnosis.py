@@ -125,14 +125,14 @@ OUTPUTS: Texts = {
 
 
 def first_rows(axes: int, n: int) -> str:
-    """Of the slowest axis."""
+    """The first or last places along the slowest axis."""
     if axes > 2:
         return ngettext("the first {n} matrix", "the first {n} matrices", n).format(n=n)
     return ngettext("the first {n} row", "the first {n} rows", n).format(n=n)
 
 
 def last_rows(axes: int, n: int) -> str:
-    """Of the slowest axis."""
+    """The first or last places along the slowest axis."""
     if axes > 2:
         return ngettext("the last {n} matrix", "the last {n} matrices", n).format(n=n)
     return ngettext("the last {n} row", "the last {n} rows", n).format(n=n)
@@ -254,7 +254,7 @@ def input_pitch(axes: int, pitch: int, right: int, array: str) -> str:
 
 
 def scaled(axes: int, factor: float) -> str:
-    """By a factor; by the divisor where that is a whole number."""
+    """Values scaled by a factor, or by the divisor where that is a whole number."""
     divisor = 1 / factor
     if abs(factor) < 1 and abs(divisor - round(divisor)) < 1e-3 * abs(divisor):
         return _("the result is the right value divided by {divisor}").format(divisor=round(divisor))

@@ -308,8 +308,10 @@ def _pitched(state: State, to_pitch: int, from_pitch: int, width: int, height: i
 
 
 def _rows(state: State, place: Place, to: tuple[int, int], source: tuple[int, int], width: int, height: int) -> Rows:
-    """Those of a copy between two addresses, each with its pitch; told where that is not the one of its memory, nor a
-    multiple of it, as of every second row."""
+    """The rows of a copy between two addresses, each with its pitch.
+
+    Reports a pitch that is not the one of its memory, nor a multiple of it, as of every second row.
+    """
     rows = _pitched(state, to[1], source[1], width, height)
     for address, pitch in (to, source):
         allocation = state.memory.find(address) if state.memory.is_device_address(address) else None

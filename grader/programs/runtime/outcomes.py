@@ -91,7 +91,7 @@ def place_in(state: State, unit: int, file: str, line: int) -> Place:
 
 
 def sizes_text(sizes: tuple[int, int, int]) -> str:
-    """As "16×16", with the third size where it is not 1."""
+    """Three sizes as "16×16", with the third where it is not 1."""
     return "×".join(str(size) for size in (sizes if sizes[2] != 1 else sizes[:2]))
 
 

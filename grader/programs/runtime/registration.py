@@ -165,7 +165,7 @@ def load_all(state: State) -> None:
 
 
 def _load(state: State, units: Sequence[int], codes: Sequence[Code]) -> None:
-    """Load what a compiler has made of files; of several, what they are linked to is each one's code.
+    """Load what a compiler has made of files; the code of each of several is what they are linked to.
 
     Raises ProgramEnded: a function is nowhere, or the device cannot take the code.
     """

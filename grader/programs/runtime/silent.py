@@ -250,7 +250,7 @@ def _width(type_text: str) -> int:
 
 @lru_cache(maxsize=1000)
 def _products(numbers: tuple[int, ...]) -> frozenset[int]:
-    """Of one to three of some numbers, of which each may stand there twice."""
+    """Products of one to three of some numbers, each of which may be used twice."""
     return frozenset(math.prod(some) for k in (1, 2, 3) for some in combinations([*numbers, *numbers][:8], k))
 
 

@@ -131,7 +131,7 @@ class Guest:
         return content
 
     def lent(self, address: int, length: int) -> npt.NDArray[np.uint8]:
-        """As `view`, for the emulator, which counts what it does with them itself: nothing is charged."""
+        """See `view`; for the emulator, which counts what it does with the bytes itself: nothing is charged."""
         if length == 0:
             return np.empty(0, np.uint8)
         block = (ctypes.c_uint8 * length).from_address(self._place(address, length))
@@ -195,7 +195,7 @@ class Uncaught:
 
     @property
     def terminate_text(self) -> str:
-        """As libstdc++ writes it to standard error."""
+        """What libstdc++ writes to standard error."""
         what = "" if self.what is None else f"\n  what():  {self.what}"
         return f"terminate called after throwing an instance of '{self.type}'{what}\n"
 

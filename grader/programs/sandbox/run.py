@@ -360,7 +360,7 @@ class ProgramRun:
         return msg("programs.crash", reason=str(error).strip().split("\n")[-1].strip()[:200])
 
     def _uncaught(self, store: Any, exports: Any, left_out: frozenset[int]) -> Any:
-        """Of an exception that no function catches; None where there is none.  What C++ says of it is printed.
+        """The end of a program by an exception that no function catches, None for none; what C++ says of it is printed.
 
         Raises NotWhole: its `what()` is one of the functions `left_out`.
         """

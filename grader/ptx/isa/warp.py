@@ -149,12 +149,12 @@ class Fragment:
 
     @property
     def element_bytes(self) -> int:
-        """Of one element in memory and in a register."""
+        """Size of one element in memory and in a register."""
         return _BYTES[self.kind]
 
     @property
     def register_bytes(self) -> int:
-        """Of one register: elements are packed into words, and none is divided."""
+        """Size of one register: elements are packed into words, and none is divided."""
         return max(4, self.element_bytes)
 
     @property

@@ -308,7 +308,7 @@ def _tex(code: Code, instruction: Instruction) -> Step:
 def _surface(
     code: Code, instruction: Instruction, data: Operand, where: Operand
 ) -> tuple[Callable[[Group], tuple[Surface, Array, Array] | None], int, tuple[Operand, ...]]:
-    """Of a surface access: function from a group to (surface, byte of each lane, whether it is inside), None where
+    """A surface access as a function from a group to (surface, byte of each lane, whether it is inside), None where
     there is no such surface; bytes of an element; operands of the elements."""
     modifiers = instruction.modifiers
     kinds = [m for m in modifiers if m in _ELEMENT_BYTES]

@@ -274,7 +274,7 @@ class Shape:
 
     @cached_property
     def table_kinds(self) -> tuple[str, ...]:
-        """Of each table."""
+        """The kind of each table."""
         by_table = dict(zip(self.tables, self.kinds, strict=True))
         return tuple(by_table[number] for number in range(max(self.tables) + 1))
 

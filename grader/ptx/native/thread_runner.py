@@ -68,7 +68,7 @@ the interpreter's."""
 
 @dataclass
 class Wanted:
-    """Of a kernel: how many thread-instructions would have been worth it so far.
+    """How many thread-instructions of a kernel would have been worth running apart so far.
 
     watched: observers have seen a launch and found nothing.  refused: they have found something, or it was in vain.
     a_thread: thread-instructions of one thread in the latest launch, 0 before the first.

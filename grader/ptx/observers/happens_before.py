@@ -33,7 +33,7 @@ MAX_WALKS = 4096
 
 @dataclass(slots=True)
 class _BlockBatch:
-    """Of each lane of the batch that runs: its last node, and the fence that it last executed or knows of.
+    """The last node of each lane of the running batch, and the fence that it last executed or knows of.
 
     learned: (3, lanes) up to which node it can know of anybody else, of its own warp, else of its block, else at all.
     arrived: by barrier, the node at which it came there without waiting.

@@ -60,7 +60,7 @@ def alike(lab: Lab) -> list[Variant]:
 
 
 def profiles(lab: Lab) -> dict[str, Profile]:
-    """Those of the lab's own kernels, of variants that are `alike`."""
+    """Profiles of the lab's own kernels, for variants that are `alike`."""
     by_variant = {}
     for variant in alike(lab):
         reference = variant.reference
@@ -76,7 +76,7 @@ def profiles(lab: Lab) -> dict[str, Profile]:
 
 
 def likeness(profile: Profile, of_variants: Mapping[str, Profile]) -> dict[str, float]:
-    """By variant, what speaks for or against it."""
+    """What speaks for or against each variant, by its name."""
     by_variant = {}
     for name, other in of_variants.items():
         score = 0.0 if profile.has_rows == other.has_rows else -AXES

@@ -110,7 +110,7 @@ def covers_of(context: LaunchContext, sites: Sequence[LaunchSite]) -> Fact[list[
 def _covers_read(
     context: LaunchContext, site: LaunchSite, sites: Sequence[LaunchSite], either_order: bool
 ) -> list[tuple[str, ...]] | None:
-    """As the arguments tell that the grid divides, or as grids were seen at sizes that differ."""
+    """What the arguments tell that the grid divides, or what grids at different sizes have shown."""
     usual = context.rule.covers
     alone_seen = _covered_alone(context, site)
     if alone_seen:

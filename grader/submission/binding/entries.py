@@ -102,7 +102,7 @@ class Entry:
 
     @property
     def threads(self) -> int:
-        """Of the largest launch that was seen; 0: none was."""
+        """Threads of the largest launch that was seen, 0 for none."""
         sites = (s for s in self.sites if s.observed and not s.refused and s.grid is not None and s.block is not None)
         return max((prod(s.grid or ()) * prod(s.block or ()) for s in sites), default=0)
 

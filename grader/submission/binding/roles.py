@@ -32,7 +32,7 @@ def elements_of(pointer: KernelParameter, role: Parameter, argument: SeenArgumen
 def agreeing(
     orders: Sequence[tuple[str, ...]], values: Sequence[int | None], arrays: Sequence[tuple[Parameter, int]]
 ) -> list[tuple[str, ...]]:
-    """Those of `orders` (a role for each number) in which every size has one value, and the arrays their lengths."""
+    """The `orders` (a role for each number) in which every size has one value, and the arrays their lengths."""
     return [order for order in orders if _sizes(order, values) is not None and _fits(order, values, arrays) >= 0]
 
 

@@ -60,7 +60,7 @@ class NamedSizes:
 
     @classmethod
     def of(cls, roles: tuple[str, ...], fixed: CompileTime, lab: Lab) -> NamedSizes:
-        """Those of the lab's sizes that are not among the `roles` of the kernel's parameters."""
+        """The lab's sizes that are not among the `roles` of the kernel's parameters."""
         in_template = match_sizes(list(fixed.template), lab, sizes_in(roles, lab))
         by_name = {name: role for role, name in in_template.items()}
         template = tuple((text, by_name.get(name, "")) for name, text in fixed.template.items())

@@ -293,7 +293,7 @@ class Constants:
             return None
 
     def integer(self, expression: syntax.Expression | str | None, extra: Lookup | None = None) -> int | None:
-        """As `evaluate`, where an integer is wanted: a float is truncated as in a conversion to int."""
+        """See `evaluate`; where an integer is wanted, a float is truncated as in a conversion to int."""
         value = self.evaluate(expression, extra)
         if value is None or (isinstance(value, float) and not math.isfinite(value)):
             return None

@@ -195,7 +195,7 @@ def _shared_arrays(parsed: tree.ParsedFile, body: Node | None) -> tuple[SharedAr
 
 
 def _shared_of_function(parsed: tree.ParsedFile, function: tree.Item, caller: Node) -> list[SharedArray]:
-    """Those of a device function that kernels call: of a template, as it is for the first call with its arguments."""
+    """Shared arrays of a device function that kernels call; a template's as for the first call with its arguments."""
     inner = function.node.child_by_field_name("body")
     if inner is None or not function.is_device or function.is_kernel:
         return []
@@ -313,7 +313,7 @@ def pointer_uses(parsed: tree.ParsedFile, body: Node, pointers: set[str]) -> tup
 
 
 def _origins(parsed: tree.ParsedFile, nodes: Sequence[Node], pointers: set[str]) -> dict[str, str]:
-    """Of each name that holds an address in one of `pointers`, which of them that is."""
+    """Which of `pointers` each name that holds an address points into."""
     origin = {name: name for name in pointers}
     # `float *row = in + y * n;` makes another name for `in`; two rounds reach a name made from such a name.
     for _round in range(2):

@@ -129,7 +129,7 @@ def _rot(call: Call, args: Arguments, *, is_real: bool = False) -> None:
 
 
 def rotg(call: Call, a: int, b: int, cosine: int, sine: int) -> None:
-    """As BLAS defines it (Lawson, Hanson, Kincaid, Krogh 1979)."""
+    """A plane rotation as BLAS defines it (Lawson, Hanson, Kincaid, Krogh 1979)."""
     first, second = complex(call.scalar(a)), complex(call.scalar(b))
     if call.dtype == call.real:
         x, y = first.real, second.real

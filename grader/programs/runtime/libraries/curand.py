@@ -297,7 +297,7 @@ class _Generator:
         return numbers
 
     def normal(self, count: int, dtype: str, mean: float, deviation: float) -> Array:
-        """By Box and Muller, in pairs; Sobol's by the inverse of the distribution."""
+        """Normal numbers by Box and Muller, in pairs; Sobol's by the inverse of the distribution."""
         if self.kind in _SOBOL:
             inverse = NormalDist(mean, deviation).inv_cdf if deviation > 0 else lambda _part: mean
             return np.array([inverse(part) for part in self.spread(count)])

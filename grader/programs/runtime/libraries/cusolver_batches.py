@@ -163,7 +163,7 @@ def _store_vectors(call: Call, args: Arguments, rank: int, left: Array | None, r
 
 
 def _gesvdp(call: Call, args: Arguments) -> None:
-    """By a polar decomposition, which is told how far it changed the matrix: by nothing."""
+    """Singular values by a polar decomposition; the change of the matrix that it reports is none."""
     cusolver.gesvdj(call, args)
     if args.error:
         call.state.guest.pack("d", args.error, 0.0)
