@@ -55,7 +55,7 @@ _LONGEST_ALIAS = 8
 _MIRRORED = {">": "<", ">=": "<="}
 _SUFFIX = re.compile(r"(?<=[\d.])[fFuUlL]+$")
 _HEX_SUFFIX = re.compile(r"[uUlL]+$")
-# Of constants, what everybody writes.
+# Constants that everybody writes.
 _POWERS = "0 1 2 3 4 8 16 32 64 128 256 512 1024 0. 0.0 1.0"
 _COMMON_NUMBERS = frozenset(_POWERS.split())
 _LEAST_WORDS = 3

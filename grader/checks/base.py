@@ -155,7 +155,7 @@ def _is_overwritten_by_another(diagnosis: Diagnosis) -> bool:
 # of 4 × 4 threads have 16 lanes at a time.
 # A kernel that goes through an array many times, as a scan does, adds up its halos: they are most of an array then,
 # and still a small part of its requests.
-# Of a block of 100 threads the last warp has 4, whatever the kernel does: its share of the accesses is nobody's fault.
+# In a block of 100 threads the last warp has 4, whatever the kernel does: its share of the accesses is nobody's fault.
 
 PART = 0.5
 """Of the largest array: as much of it as may not go through requests of a few lanes."""

@@ -43,7 +43,7 @@ def _of_function(evidence: Evidence) -> Verdict:
     """Judge the launches of a function or a program: fail for a refused one, and where there is none."""
     name, kind = evidence.bound.kernel.name, "program" if evidence.lab.program is not None else "function"
     for fault in evidence.host.of_launch:
-        # Of one that is wrong at some sizes only, these are half of what there is to know.
+        # If it is wrong at some sizes only, these are half of what there is to know.
         is_everywhere = all(run.sizes in fault.sizes for run in evidence.runs)
         what = msg("launches.seen_at", what=fault.message, sizes=sizes_msg(fault.sizes[0]))
         return failed(

@@ -216,7 +216,7 @@ def lab_option(help_text: str, *, required: bool = False) -> click.Option:
 
 
 def _one_lab(_context: click.Context, _parameter: click.Parameter, value: tuple[str, ...]) -> str | None:
-    # Of several that were given all but the last would be dropped without a word.
+    # If several were given, all but the last would be dropped without a word.
     given = list(dict.fromkeys(value))
     if len(given) > 1:
         raise click.BadParameter(_("{labs}: one lab at a time").format(labs=", ".join(given)))

@@ -354,7 +354,7 @@ def _sheet(shown: Worksheet, written: Worksheet) -> list[list[str]]:
             break
     for merged in shown.merged_cells.ranges:
         for row in rows[merged.min_row - 1 : merged.max_row]:
-            # Of a title above the table each column would be one.
+            # A title above the table would make each column one.
             if merged.min_col == merged.max_col <= last_column:
                 row[merged.min_col - 1] = rows[merged.min_row - 1][merged.min_col - 1]
     return rows

@@ -159,7 +159,7 @@ def _mirrored(outcome: Outcome) -> Iterator[Rule]:
     yield "reversed", {"axis": -1}, outcome.same(got, np.ascontiguousarray(np.flip(expected)))
     if got.ndim > 1:
         for axis in (axis for axis, length in enumerate(got.shape) if length > 2):
-            # Of two, the other end is merely the neighbour.
+            # With two elements, the other end is merely the neighbour.
             yield "reversed", {"axis": axis}, outcome.same(got, np.ascontiguousarray(np.flip(expected, axis)))
 
 
@@ -178,7 +178,7 @@ def _shifted(outcome: Outcome) -> Iterator[Bounded]:
         if len(outcome.tile) == got.ndim:
             distances.add(outcome.tile[axis])
         for distance in sorted(distances):
-            # Of two, the next one is also the other one.
+            # With two elements, the next one is also the other one.
             if distance >= got.shape[axis] or got.shape[axis] < 3:
                 continue
             for by in (distance, -distance):

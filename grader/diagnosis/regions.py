@@ -105,7 +105,7 @@ def _runs(wrong: Mask) -> Iterator[Region]:
     flat = np.flatnonzero(wrong)
     order = np.arange(wrong.size).reshape(wrong.shape)
     first, last = int(flat[0]), int(flat[-1])
-    # Of three axes matrices are spoken of: a picture, whose last axis are the parts of a colour, has none.
+    # Three axes are called matrices: a picture, whose last axis are the parts of a colour, has none.
     if wrong.ndim == 2 or (wrong.ndim > 2 and wrong.shape[-1] == wrong.shape[-2]):
         rows = np.unique(np.nonzero(wrong)[0])
         along = _axis(wrong, 0)

@@ -339,7 +339,7 @@ class DaskWorkers(Executor):
         _hush()
         self._address = address
         self._resources = {"GPU": 1} if with_gpu else {}
-        # Of each worker that was asked: whether it has our code.
+        # Whether each worker that was asked has our code.
         self._is_ours: dict[str, bool] = {}
         self._threads: dict[str, int] = {}
         self._has_others = False

@@ -98,7 +98,7 @@ class Reading:
             try:
                 ahead = guess, follows(guess)
             except Exception:
-                # Of files as they cannot be: what is wrong with them as they are is told below.
+                # What was expected may not fit the files; what is wrong with them as they are is told below.
                 ahead = None
         observed = observing.result()
         self._warm.seen.put(self.sources, observed[1])

@@ -424,7 +424,7 @@ def measure_time(
     gpu.compiler.widen(compilers.at_once)
     by_owner: dict[Owner, Compilers | KeptCompiler] = {"submission": compilers, "reference": gpu.compiler}
     threads = {owner: ThreadPoolExecutor(compilers.at_once) for owner in by_owner}
-    # Of several gradings side by side none keeps the others from the device while it reads.
+    # No grading keeps others beside it from the device while it reads.
     reader = ThreadPoolExecutor(1) if compilers.at_once > 1 else None
     try:
         programs = {o: ProgramStore(c, device.architecture, threads[o]) for o, c in by_owner.items()}

@@ -355,7 +355,7 @@ class Card(Device, Queues):
         queue = self._queue_of(asked.stream)
         self.memory.hand_over(asked.arguments, asked.stream)
         if asked.bounds.undoes_bytes:
-            # Of a kernel that is not run nothing is left either.
+            # A kernel that is not run leaves nothing either.
             return _RAN
         try:
             if asked.shared_bytes > entry.shared_allowed:

@@ -340,7 +340,7 @@ def _include(match: re.Match[str], beside: Path, places: Sequence[Path]) -> str:
         return f"{match[1]}<{wanted.lower()}>"
     near = (own, folder) if match[2] == "<" else (beside.parent, own, folder)
     if path is not None and not any((place / wanted).is_file() for place in near):
-        # Of a folder that only the build's files name.
+        # A folder that only the build's files name.
         return f'{match[1]}"{_place(path, folder)}"'
     if "/" not in wanted or match[2] == "<":
         return match[0]

@@ -227,7 +227,7 @@ def _side_of_tile(sources: Sequence[SourceText]) -> int | None:
             if not item.active or not ("__shared__" in item.qualifiers or item.kind == "function"):
                 continue
             size = next(first_extents(parsed, item.node), None)
-            # Of `[TILE + 1]` and `[TILE * TILE]` the side is `TILE`.
+            # The side of `[TILE + 1]` and `[TILE * TILE]` is `TILE`.
             word = _NUMBER_OR_NAME.search(size) if size is not None else None
             if word is not None:
                 defaults = dict(zip(item.template_parameters, item.template_defaults, strict=False))

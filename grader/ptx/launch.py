@@ -306,7 +306,7 @@ class _Run:
             put_back()
         if threads.is_slower_than(outcome.budget):
             return self._carried(self._begin(None), None)
-        # Of so long a kernel a few blocks are watched, in generated code.
+        # A few blocks of so long a kernel are watched, in generated code.
         few = range(max(FEW_LANES // 2 // self._padded, 1))
         if len(few) < self._total:
             config = replace(

@@ -238,7 +238,7 @@ def side_by_side(blocks: int, padded: int, *, waits: bool, contends: bool, local
         # Blocks that wait for each other must run side by side, as far as memory allows.
         together = max(together, min(blocks, 16 * BATCH_LANES // padded))
     elif contends:
-        # Of those who want one place in one step all but one have to try again: n threads take n² / 2 attempts.
+        # Of threads that want one place in one step all but one must try again: n threads take n² / 2 attempts.
         together = max(1, CONTENDING_LANES // padded)
     # Local memory has a copy for every lane.
     together = min(together, LOCAL_BYTES // (padded * max(1, local_bytes)))

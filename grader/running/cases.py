@@ -314,7 +314,7 @@ def drawn_shapes(lab: Lab, evidence: Evidence, rules: SizeRules) -> Iterator[tup
             # check's.
             drawn = {name: -(-size // steps[name]) * steps[name] for name, size in drawn.items()}
         sizes = _as_asked(rules, drawn, exact=not is_ragged)
-        # Of a kernel for square matrices a thin one would become as large as it is long.
+        # For a kernel of square matrices a thin one would become as large as it is long.
         if sizes not in taken and prod(sizes.values()) <= MOST_OF_DRAWN * prod(drawn.values()):
             taken.append(sizes)
             yield "ragged" if is_ragged else "correct", sizes

@@ -165,7 +165,7 @@ def _short_copies(run: SeenRun, kernels: Mapping[str, Kernel]) -> Iterator[_Kind
 def _merged(faults: Iterable[_Kind]) -> list[FlowFault]:
     merged: dict[tuple[object, ...], _Kind] = {}
     for kind in faults:
-        # Of several launches that it spoils the first is named.
+        # If it spoils several launches, the first is named.
         data = {name: value for name, value in kind.data.items() if name != "launch_line"}
         first = merged.setdefault((kind.file, kind.line, kind.id, repr(data)), kind)
         first.kernels += [key for key in kind.kernels if key not in first.kernels]

@@ -175,7 +175,7 @@ def constant_edits(parsed: tree.ParsedFile, names: Collection[str]) -> tuple[Edi
         elements = elements_of(name, count)
         if not set(elements).isdisjoint(names):
             place = characters(parsed, node.end_byte, node.end_byte)
-            # Of edits for one place the last comes first in the text.
+            # The last of several edits for one place comes first in the text.
             edits.append(Edit(*place, "}"))
             edits += [Edit(*place, ", ", element, SET_BY_HOST) for element in reversed(elements[1:])]
             edits.append(Edit(*place, " = {", elements[0], SET_BY_HOST))

@@ -100,7 +100,7 @@ def find_header(name: str, *places: Path) -> Path | None:
 
 
 MAX_HEADERS = 32
-# Of headers that are not there: the first tell enough.
+# The first headers that are not there tell enough.
 MAX_MISSING = 32
 
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -360,7 +360,7 @@ def _is_root(item: Item) -> bool:
     if not item.active:
         return False
     if _is_kernel_prototype(item):
-        # Of no use here, and another function where the definition's parameters are changed.
+        # The declaration is of no use here, and another function's where the definition's parameters are changed.
         return False
     if item.kind in {"function", "prototype", "variable"}:
         return item.is_device
@@ -411,7 +411,7 @@ class Files:
         included = {header.file for code in self.codes for header in code.headers.values()}
         pairs = [*zip(self.codes, self.main_files, strict=True)]
         main_of: dict[str, str] = {}
-        # Of files that include each other the first is compiled, and the others with it.
+        # Where files include each other, the first is compiled, and the others with it.
         for code, main in sorted(pairs, key=lambda pair: pair[1].file in included):
             if main.file not in main_of:
                 main_of |= {h.file: main.file for h in code.headers.values() if h.file not in (*main_of, main.file)}

@@ -86,7 +86,7 @@ _BRACKET = re.compile(
 _CAST = re.compile(r"([{(,]\s*+)(unsigned|signed|long|short)(?=\s*+\(\s*+[^\s*&)])")
 _TYPE_OF_ONE_WORD = {"unsigned": "uint32_t", "signed": "Signed", "long": "Long", "short": "Short"}
 
-# Of ASCII alone: blanks are as many characters, and the tree counts bytes.
+# ASCII alone, where blanks are as many characters: the tree counts bytes.
 _ALIGNMENT = re.compile(r"\b__(?:builtin_)?align__[ \t]*+\((?:[^()\x80-\U0010ffff]|\([^()\x80-\U0010ffff]*+\))*+\)")
 
 # The grammar takes the next line for the body of a macro that has none, where blanks end its line.

@@ -2,7 +2,7 @@
 
 What the system says against looking is the user's to mend; CUDA code in files that are called otherwise than `.cu` is
 named in a refusal; and a program may have files without kernels besides.
-Of programs that lie side by side it is asked which are one lab's, and which files make up one program.
+Also which of the programs that lie side by side are one lab's, and which files make up one program.
 """
 
 from __future__ import annotations
@@ -360,7 +360,7 @@ def _versions(
     chosen = {file.parent for file in versions}
     kept = []
     for files in places:
-        # Of folders those that hold a version, and those that hold no program at all: what several share.
+        # Folders that hold a version, and those without any program: what several share.
         if any(file.parent in chosen for file in files) or not any(file in names for file in files):
             kept += [f for f in files if f in versions or (f not in names and f.stem.lower() not in labs)]
     return kept if versions else []

@@ -32,7 +32,7 @@ _BOMS_OF_OTHER_ENCODINGS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 _NOT_ASCII = re.compile(rb"[\x80-\xff]+")
 # Characters that reorder what a reader sees: a listing would show other code than is compiled (CVE-2021-42574).
 _BIDI_CONTROLS = re.compile("[\u202a-\u202e\u2066-\u2069]")
-# Of what a run of UTF-8 beside CP1251 must consist: "Её" in CP1251 is valid UTF-8 too, but not of these.
+# What a run of UTF-8 beside CP1251 must consist of: "Её" in CP1251 is valid UTF-8 too, but not of these.
 _LIKELY_IN_UTF8 = re.compile("[\u00a0-\u00bf\u00d7\u00f7\u0400-\u04ff\u2000-\u23ff\u2500-\u27bf]+")
 
 

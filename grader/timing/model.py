@@ -243,7 +243,7 @@ def _bounds(asked: Profile, processor: Processor, fitted: Coefficients, blocks: 
     "shared" is with "l1" here, and without bank conflicts: shared memory and the L1 cache are one unit.
     """
     each = ceil(blocks / processor.multiprocessors)
-    # Of blocks that are all there at once the one with most work ends last.
+    # If all blocks are there at once, the one with most work ends last.
     longest = asked.most_work if blocks == asked.blocks else asked.mean_work
     rates = processor.rates
     hertz = processor.clock_ghz * 1e9

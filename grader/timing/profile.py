@@ -393,7 +393,7 @@ def _memory_bytes(
     fits = touched < processor.l2_bytes * 0.7
     waves = total / wave
     written = 0.0
-    # Of a sector that is written in part memory reads the rest, unless it was loaded before.
+    # Memory reads the rest of a sector that is written in part, unless it was loaded before.
     read = sum(in_all for array, in_all in stored.items() if total * asked_bytes[array] < MOSTLY * in_all)
     for op, in_wave, in_all in pieces:
         size = (

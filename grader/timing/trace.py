@@ -386,7 +386,7 @@ def path_of(
         if isinstance(event, Request) or warp not in event.warps:
             continue
         schedule = event.schedule
-        # Of a loop that the assembler unrolls further iterations are begun before the first is done.  A branch round a
+        # Where the assembler unrolls a loop, further iterations begin before the first is done.  A branch round a
         # few instructions becomes conditions on them, and what follows is moved before what waits.
         goes_on = before is schedule and going < schedule.unrolled
         going = going + 1 if goes_on else 1

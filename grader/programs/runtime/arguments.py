@@ -284,7 +284,7 @@ def pointers_are_kept(state: State, raw: Sequence[bytes], types: Sequence[str]) 
         words = _words(state.guest.view(host, min(allocation.size, LOOKED_AT_BYTES)))
         if (ranges.holding(words) >= 0).any():
             return True
-    # Of numbers in an array of the device's some may well look like addresses: those of whole arrays hardly do.
+    # Some numbers in an array of the device may well look like addresses, but hardly like those of whole arrays.
     return any(np.isin(words, ranges.starts).any() for words in _of_the_device(state))
 
 

@@ -249,7 +249,7 @@ def ends(state: State, _place: Place) -> None:
     call.times = state.gpu.end_timing()
     call.has_returned = True
     call.asked = asked
-    # Of a host that has seen the inputs, what it fills the outputs with is its own work.
+    # If the host has seen the inputs, what it fills the outputs with is its own work.
     given = [a for a in calls.arrays.values() if a.argument.is_set]
     inputs = [a for a in given if not a.argument.is_output] or given
     saw_inputs = bool(inputs) and all(a.read_out >= len(a.argument.data) for a in inputs)

@@ -140,7 +140,7 @@ class Plan:
         try:
             outcome = self._prepared.again(raw, record, partial(self._ended, state, described, raw, record))
         except LateEnd as end:
-            # Of a launch before this one, which is refused then.
+            # A launch before this one has failed; this one is refused then.
             if record is not None:
                 record.status, record.error = "failed", name_of(end.outcome.code)
             raise

@@ -325,7 +325,7 @@ def _run(
             if outcome.hazards:
                 outcome = msgspec.structs.replace(outcome, hazards=of_null(state, record, raw, outcome.hazards))
         except LateEnd as end:
-            # Of a launch before this one, which is refused then.
+            # A launch before this one has failed; this one is refused then.
             record.status, record.error = "failed", name_of(end.outcome.code)
             raise
         if outcome.charged or outcome.steps:

@@ -240,7 +240,7 @@ def launch(state: State, place: Place, function: int, *numbers: int) -> int:
         places = _addresses(state, parameters, len(sizes))
         values = [state.guest.read(at, size) for at, size in zip(places, sizes, strict=True)]
     if len(kernel.types) != len(sizes):
-        # Of a name that says no types: what is an address of memory there is a pointer.
+        # The name tells no types: what is an address of memory there is a pointer.
         kernel = replace(kernel, types=tuple("void*" if _is_address(state, value) else "?" for value in values))
     asked = Configured((gx, gy, gz), (bx, by, bz), shared_bytes, stream, place)
     return launch_by_call(state, kernel, asked, values)

@@ -70,7 +70,7 @@ def note_arrays(record: SeenLaunch, allocations: Sequence[Allocation | None]) ->
     for allocation, argument in zip(allocations, record.arguments, strict=True):
         if allocation is not None:
             width = _width(argument.type_text)
-            # Of an array that is handed over in parts a copy may be of such a part.
+            # If an array is handed over in parts, a copy may be of such a part.
             allocation.width = 1 if argument.offset_bytes or allocation.width == 1 else width
             allocation.written += argument.may_be_written
 
@@ -261,7 +261,7 @@ def _has_width(size: str, text: str, unknown: bool = True) -> bool:
     """
     for name in re.findall(r"[A-Za-z_]\w*", size):
         given = re.findall(rf"(?:#[ \t]*define[ \t]+{name}[ \t]|\b{name}\s*[=({{])([^;\n]*)", text)
-        # Of what it is handed nobody knows whether bytes or elements are counted.
+        # Nobody knows whether its argument counts bytes or elements.
         if name != "sizeof" and ((not given and unknown) or any("sizeof" in _value(value) for value in given)):
             return True
     return "sizeof" in size or re.search(r"<<|[*/]\s*\d|\d\s*\*", size) is not None

@@ -195,7 +195,7 @@ def event_elapsed(state: State, place: Place, milliseconds: int, start: int, sto
         raise CudaError(NOT_READY, state.tell("event_not_reached", "error", message, place))
     elapsed_ms = state.gpu.elapsed_ms(first, last)
     state.guest.pack("f", milliseconds, elapsed_ms)
-    # Of two streams either may be through first.
+    # Either of two streams may be through first.
     if elapsed_ms < 0 and last.at_ns < first.at_ns:
         state.tell("event_order", "warning", msg("programs.event_order"), place)
     # A time of the host's own work may be taken by events, too.

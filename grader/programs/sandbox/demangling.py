@@ -156,7 +156,7 @@ class _Reader:
         return one
 
     def source_name(self) -> str:
-        # Of a name that its file has for itself.
+        # A name that its file has for itself.
         self.takes("L")
         length = int(self.matched(_LENGTH).group())
         name = self.text[self.at : self.at + length]

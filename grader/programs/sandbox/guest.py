@@ -263,7 +263,7 @@ def _standard_base(guest: Guest, exports: Any, info: int, thrown: int) -> int | 
             (count,) = guest.unpack("I", info + 20)
             for number in range(min(count, _MAX_BASES)):
                 base, flags = guest.unpack("Qq", info + 24 + 16 * number)
-                # Of a virtual base the place stands in the object's own table.
+                # The place of a virtual base stands in the object's own table.
                 (offset,) = guest.unpack("q", guest.unpack("Q", at)[0] + (flags >> 8)) if flags & 1 else (flags >> 8,)
                 left.append((base, at + offset))
     return None

@@ -322,7 +322,7 @@ class ProgramRun:
             return
         self._fuel.give()
         left, self._fuel.left = self._fuel.left, FLUSH_INSTRUCTIONS
-        # Of a program that has written over its own buffers nothing more is to be had.
+        # A program that has written over its own buffers gives nothing more.
         with suppress(wasmtime.Trap, wasmtime.WasmtimeError, ProgramEnded, BadPointer):
             exports["fflush"](store, 0)
         self._fuel.left = left

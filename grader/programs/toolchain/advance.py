@@ -80,7 +80,7 @@ _LIBRARY_FLAGS = (
     "-DCCCL_DISABLE_BF16_SUPPORT",
     "-DCCCL_DISABLE_NVTX",
     "-DNVTX_DISABLE",
-    # Those of libc++ are.
+    # libc++'s string functions have overloads for const.
     "-D_LIBCUDACXX_STRING_H_HAS_CONST_OVERLOADS",
 )
 _DEVICE_FLAGS = (*_COMMON, _WITH_DEVICE_NAMES, "--cuda-device-only", "-Xclang", "-target-sdk-version=12.8", "-O2", "-S")

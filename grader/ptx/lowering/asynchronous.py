@@ -353,7 +353,7 @@ def _arrive_behind_copies(code: Code, instruction: Instruction, counted: bool) -
     where = instruction.operands[0]
     address = _place(code, where)
     spec = _accesses(instruction, "atomic", *_order(instruction, "release"), *_space(instruction), "exch", "b64")
-    # Those that are not counted take back what they added when they were begun; who waits knows of the copies.
+    # Copies that are not counted take back what they added when they were begun; who waits knows of them.
     spec.operation, coming = ("mbarrier_arrive", 1) if counted else ("or", 0)
     spec.is_counted = spec.looked_at = False
 

@@ -402,7 +402,7 @@ def _ldmatrix(code: Code, instruction: Instruction) -> Step:
     def step(group: Group) -> None:
         _check_warp(group, instruction)
         lanes = group.lanes
-        # Of fewer than four matrices the other lanes' addresses mean nothing.
+        # With fewer than four matrices the other lanes' addresses mean nothing.
         positions = np.flatnonzero((lanes.ids & 31) < 8 * count)
         addressing = lanes if len(positions) == lanes.n else lanes.select(positions)
         last.forget()

@@ -129,7 +129,7 @@ class Barriers:
             group = waiter.group
             go = complete[group.lanes.blocks]
             if waiter.barrier == number and waiter.expected:
-                # Those who come when it is full wait for the next ones.
+                # Threads that come when it is full wait for the next ones.
                 blocks = group.lanes.blocks
                 came = np.bincount(blocks, minlength=len(room))
                 place = np.arange(group.lanes.n) - (np.cumsum(came) - came)[blocks]

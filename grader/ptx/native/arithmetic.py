@@ -348,7 +348,7 @@ def _find(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) ->
     zeros = f"({kind}.clz {value})"
     zeros = zeros if kind == "i32" else f"(i32.wrap_i64 {zeros})"
     if len(m) == 2:
-        # Of nothing all ones.
+        # All ones where there is none.
         none = f"(i32.eq (local.tee $ui {zeros}) (i32.const {bits}))"
         return f"(if (result i32) {none} (then (i32.const -1)) (else (local.get $ui)))", "u32"
     return f"(i32.sub (i32.const {bits - 1}) {zeros})", "u32"

@@ -64,7 +64,7 @@ def convert(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) 
         whole = f"(f64.{_WHOLE[rounding]} (local.tee $td {value}))"
         return f"(call $nan64 {whole} (local.get $td) (local.get $td))", target
     if target == source == "f32" and rounding == "sat":
-        # Of a NaN and of -0 comes 0.
+        # NaN and -0 become 0.
         least = f"(select (local.tee $tf {value}) (f32.const 0) (f32.gt (local.get $tf) (f32.const 0)))"
         return f"(f32.min {least} (f32.const 1))", target
     if target not in floats and source not in floats:

@@ -225,7 +225,7 @@ def _logic(opcode: str, operands: list[Operand], strides: list[Stride]) -> Strid
     if b.step != 0:
         return None
     constant = operands[1]
-    # Of a number that is not known its zeros are.
+    # If a number is not known, its zeros are.
     stride = Stride(a.step, a.zeros if isinstance(constant, Immediate) else min(a.zeros, b.zeros))
     added = _inside(stride)
     low = constant.value & ((1 << stride.zeros) - 1) if isinstance(constant, Immediate) else 0

@@ -194,7 +194,7 @@ def _extremum(m: Sequence[str], o: Sequence[Operand], opcode: str, of: Operands)
         return [f"(i32x4.{opcode}_{'s' if TYPES[name][2] else 'u'} {' '.join(values)})"]
     a, b = values
     of.note(f"(local.set $tv (f32x4.{opcode} {a} {b}))")
-    # Of a NaN and a number the number.
+    # A NaN and a number give the number.
     of.note(f"(local.set $tv (v128.bitselect (local.get $tv) {a} (f32x4.eq {b} {b})))")
     return [f"(v128.bitselect (local.get $tv) {b} (f32x4.eq {a} {a}))"]
 

@@ -345,7 +345,7 @@ def _measure(
 
 
 def _worst_words(wavefronts: Array, rows: Array, sample: Array, mask: Array) -> tuple[int, ...]:
-    # Of equally bad requests the first warp's: its words are the ones a reader can follow by hand.
+    # Among equally bad requests the first warp's: its words are the ones a reader can follow by hand.
     worst = int(min(np.flatnonzero(wavefronts == wavefronts.max()), key=lambda row: rows[row]))
     words: tuple[int, ...] = tuple(np.where(mask[worst], sample[worst] // BANK_BYTES, -1).tolist())
     return words

@@ -189,7 +189,7 @@ def assign(
     for variant in open_variants:
         pairs = {i: Pair(variant, k, open_variants, several_files) for i, k in enumerate(free)}
         scored = {i: score for i, pair in pairs.items() if (score := score_of(pair)) is not None}
-        # Of equal ones, the later static one: courses go from the plain to the better.  Without names, the first.
+        # Among equals, the later static one: courses go from the plain to the better.  Without names, the first.
         ranked = sorted(((score, i) for i, (score, _claim) in scored.items()), key=lambda pair: (-pair[0], pair[1]))
         scores.append([(score + EACH, i) for score, i in ranked[:BEST_PER_VARIANT]])
         claims.append({i: claim for i, (_score, claim) in scored.items()})

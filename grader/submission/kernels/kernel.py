@@ -42,7 +42,7 @@ def _declared(body: str) -> Iterator[tuple[str, int]]:
     """Return the variables declared without a value, and where their declarations end."""
     for match in _DECLARED.finditer(body):
         if body[: match.start()].rstrip().endswith(("__shared__", "static", "extern")):
-            # Of these another thread, or nobody, sets the value.
+            # Another thread, or nobody, sets the value of these.
             continue
         for part in match["names"].split(","):
             name = _NAME.fullmatch(part)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MAX_CALLERS = 8
 # main → benchmark → run → the launch: no program of a course hands a size through more functions.
 MAX_CALLS = 4
-# Of one file.  What comes after so many tells no more than they did.
+# Launches of one file.  What comes after so many tells no more than they did.
 MAX_LAUNCHES = 512
 # Kernels that one variable may point to, one after the other.
 MAX_POINTED = 16

@@ -32,13 +32,13 @@ def radix_sort(call: Call, args: Arguments) -> int | None:
     key_bytes, moved_bytes = count * args.key_bytes, count * args.value_bytes
     operands = (args.keys, key_bytes), (args.sorted, key_bytes), (args.values, moved_bytes), (args.moved, moved_bytes)
     if not all(_is_within(state, address, size) for address, size in operands if size):
-        # Of what they reach beyond an array the kernels tell.
+        # Accesses beyond an array are reported by the kernels.
         return _BY_KERNELS
     call.work(count, _COST + args.value_bytes)
     keys = call.array(args.keys, count, f"u{args.key_bytes}")
     values = call.array(args.values, count * args.value_bytes, "u1")
     if any((valid := allocation.valid()) is not None and not valid.all() for _, allocation in (keys, values)):
-        # Of what nobody has written the kernels' loads tell.
+        # Reads of what nobody has written are reported by the kernels.
         return _BY_KERNELS
     ranks = _ranks(keys[0], args)
     if args.value_bytes or args.kind == _FLOAT or args.end_bit - args.begin_bit < 8 * args.key_bytes:
