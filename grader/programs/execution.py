@@ -240,13 +240,15 @@ class CompiledProgram:
         return remembered_runs.run(run.arguments, run.stdin, self._device.code, execute)
 
     def run_with(self, other: Program, run: Start, limits: RunLimits) -> Observation | None:
-        """Run a program that differs in device code alone; None where this one was not run before."""
+        """Run a program that differs in device code alone, to try the difference; None where this one was not run."""
         if self.host is None or not self.host.module:
             return None
         if self._process is None or self._process.has_ended:
             self._process = ProgramProcess()
         # What is compiled one after another needs one compiler.
-        device = DeviceCompiler(other, self._architecture, self._library, at_once=True, compiler=self._device.compiler)
+        device = DeviceCompiler(
+            other, self._architecture, self._library, at_once=True, compiler=self._device.compiler, is_trial=True
+        )
         try:
             order = _order(self.program, self.host, run, self.setting.model, limits)
             return self._process.run(order, device.code, emit=self.setting.emit)

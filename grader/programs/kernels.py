@@ -63,6 +63,7 @@ class DeviceCompiler:
     on_gpu: machine code as well, for a GPU of that architecture.
     library: None where what clang has to give is there: by_clang, by the files' numbers.
     compiler: one that is there already, and stays.
+    is_trial: of a change that is only tried: what nvcc alone refuses, and clang alone compiles, grading it will show.
     """
 
     def __init__(
@@ -74,8 +75,10 @@ class DeviceCompiler:
         on_gpu: bool = False,
         by_clang: Mapping[int, Code] | None = None,
         compiler: CompilerProcess | None = None,
+        is_trial: bool = False,
     ) -> None:
         self._program = program
+        self._is_trial = is_trial
         self._architecture = architecture
         # Its assembler's code; what it is assembled of may be of a version that the driver does not know.
         self._nvrtc_architecture = architecture.replace("compute_", "sm_", 1) if on_gpu else architecture
@@ -122,6 +125,8 @@ class DeviceCompiler:
         sources = _with_short_floats(self._program.device[self._program.units[unit]])
         compile_for = partial(self.compiler.compile, sources, list(names), options=options)
         compiled_for, result = for_oldest(compile_for, architecture or self._nvrtc_architecture)
+        if self._is_trial:
+            return compiled_for, result
         again = partial(self.compiler.compile, names=list(names), architecture=compiled_for, options=options)
         return compiled_for, as_nvcc(result, sources, again)
 
@@ -144,7 +149,7 @@ class DeviceCompiler:
             return self._own_source(wanted)
         if not wanted.whole:
             code = self._by_nvrtc(wanted.unit, wanted.names)
-            if code.ptx:
+            if code.ptx or (self._is_trial and not compile.has_device_lambdas(self._program.whole)):
                 return code
         self._thread.done()
         self._clang.done()

@@ -115,6 +115,7 @@ _SHIFTS: Mapping[str, Mapping[str, float]] = {
     "misplaced": {"index": -0.7, "exchange": -0.3},
     "garbage": {"returns": -1.2, "not_shared": -1.0, "initial_value": -1.2, "reset": -0.4},
     "exchanged": {"axis": -0.6, "exchange": -0.9, "size": -0.4, "index": -0.3, "barrier": 1.5},
+    "pitch": {"size": -1.2, "pointer_step": -0.6},
     "too_many": {"by_one": -1.0, "reset": -0.8, "comparison": -0.4, "number": -0.3},
     "whole": {"type": -1.8, "division": -0.8},
     "off_by_one": {"divisor": -1.6, "number": -0.6, "off_by_one": -1.2, "drop": -0.6, "comparison": -0.3},
@@ -382,6 +383,8 @@ def _symptoms(diagnosis: Diagnosis) -> list[str]:
     if rule in ("nan", "filling", "onto_unset") or (diagnosis.got is None and diagnosis.writer is not None):
         symptoms.append("garbage")
     turned = ("copy", "transposed_tiles", "swapped_tiles", "transposed", "output_pitch", "input_pitch")
+    if rule in ("output_pitch", "input_pitch"):
+        symptoms.append("pitch")
     if rule in (*turned, "constant_columns", "constant_rows") or "diagonal" in region:
         symptoms.append("exchanged")
     if diagnosis.surplus and not diagnosis.missing:

@@ -33,7 +33,7 @@ from grader.running.function_runs import LIMITS, Called, Case, FunctionRuns
 from grader.running.host_code import of_call
 from grader.submission.cpp.tree import ParsedFile
 
-MAX_DEVICE = 96
+MAX_DEVICE = 144
 """Changes of device code that are run."""
 MAX_DRAWN = 16
 """The same where a drawn case alone shows the fault, which may be a large one."""

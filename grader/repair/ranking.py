@@ -25,7 +25,10 @@ from grader.repair.launches import (
     shared_changes,
     sides_at,
 )
+from grader.repair.likenesses import likeness_changes
 from grader.repair.loops import loop_changes
+from grader.repair.mixups import mixup_changes
+from grader.repair.omissions import omission_changes
 from grader.repair.pitfalls import PRECISION, pitfall_changes
 from grader.repair.several_places import array_changes, constant_changes, idea_changes, macro_changes
 from grader.repair.slips import slip_changes
@@ -75,6 +78,7 @@ def changes_of(
         changes += [*surplus_changes(function, covers), *clip_changes(function), *term_changes(function)]
         changes += [*left_out_changes(function), *pitfall_changes(function)]
         changes += [*slip_changes(function), *typing_changes(function), *loop_changes(function)]
+        changes += [*likeness_changes(function), *omission_changes(function), *mixup_changes(function)]
         yield from ((function, _with_part(function, change)) for change in changes)
 
 

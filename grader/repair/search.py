@@ -23,7 +23,7 @@ from grader.running.evidence import Evidence
 from grader.submission.changes import Original
 from grader.submission.cpp.tree import ParsedFile
 
-MAX_WORK = 2_400_000
+MAX_WORK = 4_800_000
 """Of all kernels of a submission, in the unit of `Budget`."""
 ORDER_WORK = 500_000
 """Besides, for the race of a kernel whose result nothing mended."""

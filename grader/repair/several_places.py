@@ -11,7 +11,7 @@ from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
 from grader.repair.function import BARRIER, BUILTINS, Change, Function, Kind, Variable
-from grader.repair.nodes import assignment_of, index_of, listed, named_in, operator_of, sides_of, value_of
+from grader.repair.nodes import assignment_of, index_of, listed, named_in, operator_of, sides_of, terms_of, value_of
 from grader.submission.cpp.tree import ParsedFile, declared_name, descendants, qualifiers_of
 from grader.submission.lexical import Edit
 from grader.submission.structs import fields_of
@@ -460,21 +460,22 @@ def _row_lengths(function: Function) -> Iterator[Change]:
 
 
 def _lost_sums(function: Function) -> Iterator[Change]:
-    """`out[i] = s0` where a second sum `s1` is added to, and never used."""
+    """`out[i] = s0 + s1` where another sum `s2` is added to, and never used."""
     names = Counter(function.text(n) for n in function.nodes if n.type == "identifier")
     added: Counter[str] = Counter()
     stores = []
     for left, operator, right in filter(None, map(assignment_of, function.nodes)):
         if left.type == "identifier" and operator == "+=":
             added[function.text(left)] += 1
-        elif left.type == "subscript_expression" and right.type == "identifier":
+        elif left.type == "subscript_expression" and all(term.type == "identifier" for _sign, term in terms_of(right)):
             stores.append(right)
     for name, count in added.items():
         # Its declaration and what is added to it are all that mentions it.
         if names[name] != count + 1:
             continue
         for stored in stores:
-            if function.text(stored) in added and name in function.known_at(stored):
+            names_stored = {function.text(term) for _sign, term in terms_of(stored)}
+            if names_stored <= added.keys() and name in function.known_at(stored):
                 line = function.line(stored)
                 yield function.insertion("expression", stored.end_byte, f" + {name}", 1.4, "lost", "lost", line=line)
 

@@ -45,7 +45,8 @@ def typing_changes(function: Function) -> Iterator[Change]:
     """Yield the changes of what goes wrong while typing."""
     yield from _other_axis(function)
     yield from _within_block(function)
-    shuffles = any(function.callee(node).startswith("__shfl") for node in function.nodes)
+    # Those of a function that is called count as well.
+    shuffles = "__shfl" in function.parsed.source.text
     for node in function.nodes:
         if operator_of(node) in ("+", "-", "*", "/", "%"):
             yield from _parentheses(function, node)
@@ -130,16 +131,27 @@ def _within_block(function: Function) -> Iterator[Change]:
     condition: the direction in which a part is sorted, say."""
     texts = [function.text(node).replace("(size_t)", "") for node in function.nodes if operator_of(node) == "*"]
     bases = dict.fromkeys(text for text in texts if "blockIdx.x" in text and "threadIdx" not in text)
+    of_grid = _of_grid(function)
     for node in function.nodes:
         if operator_of(node) not in ("&", "/", "%"):
             continue
         left, _right = sides_of(node)
         known = function.known_at(node).get(function.text(left)) if left is not None else None
-        if left is None or known is None or known.role != "index":
+        if left is None or known is None or known.role != "index" or known.name in of_grid:
             continue
         for base in bases:
             text = f"({base} + {function.text(left)})"
             yield function.replacement("index", left, text, 0.8, "within_block", "within_block")
+
+
+def _of_grid(function: Function) -> set[str]:
+    """Return the variables that are made of the block's number, by way of others too."""
+    made: set[str] = set()
+    for node in function.nodes:
+        value = value_of(node)
+        if value is not None and ("blockIdx" in (words := function.parsed.words(value)) or made & words):
+            made.add(declared_name(node))
+    return made
 
 
 def _neighbours(function: Function, block: Node) -> Iterator[Change]:

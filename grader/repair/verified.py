@@ -247,9 +247,10 @@ DETAILS = {
         ),
         "guard": (
             "missing missing_limit missing_around removed continues returns returns_early returns_break returns_late "
-            "returns_around loop flattened break clamped warp else turned late one"
+            "returns_around loop flattened break clamped warp else turned late one "
+            "first_last goes_on"
         ),
-        "initial_value": "missing goes_on unset stored added positive zero else",
+        "initial_value": "missing goes_on unset stored added positive zero else anew neutral other_end",
         "bound": "remainder tail beyond shuffle rounded start end step neighbours stride stride_blocks",
         "padding": "moved",
         "constant": "halved",
@@ -258,11 +259,12 @@ DETAILS = {
             "wrapped in_place template shuffle_mask shuffle_width cancellation digits division parentheses "
             "chained opposite shuffle_way neighbour factor squared unused unsigned signed narrow integer "
             "not_shared lost macro shadowed stale atomic brackets twice order all_lanes lane fraction itself "
-            "order_after by_distance by_xor bits turned_values member"
+            "order_after by_distance by_xor bits turned_values member step_left_out store_left_out toggle_left_out "
+            "side_left_out power turned_difference coefficients"
         ),
         "index": (
             "exchanged unused axes axes_next names_next tile macro macro_name threads everything crossed limit groups "
-            "other_axis within_block"
+            "other_axis within_block quotients exchanged_next pointer_step into_index"
         ),
         "launch": (
             "axes block_axes rounded quotient remainder block arguments argument grid order bytes no_bytes "
@@ -399,7 +401,14 @@ def answers(result: Result) -> str:
 
 VAGUE = frozenset(["comparison", "guard", "index", "bound", "bound_start", "bound_end", "bound_step", "expression"])
 """Kinds of faults whose words alone do not tell which of a line's expressions is meant."""
-NAMED = ("initial_value_goes_on", "expression_integer", "guard_missing_limit", "host_extra", "host_freed_early")
+NAMED = (
+    "initial_value_goes_on",
+    "initial_value_anew",
+    "expression_integer",
+    "guard_missing_limit",
+    "host_extra",
+    "host_freed_early",
+)
 """Those whose words name what is changed."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from grader.i18n import form_of, ngettext
 from grader.words import N_, Plural, Texts
 from grader.words.diagnosis import turned_away
+from grader.words.mixups import MIXUPS
 
 
 def _wavefronts(line: int, before: float, after: float, change: str = "") -> str:
@@ -488,5 +489,5 @@ REPAIRS: Texts = {
     "accesses": N_("With this change {fewer_pct} % fewer sectors and wavefronts are counted."),
 }
 
-AREAS: dict[str, Texts] = {"repairs": REPAIRS}
+AREAS: dict[str, Texts] = {"repairs": {**REPAIRS, **MIXUPS}}
 """Texts by the first parts of their ids."""

@@ -1,0 +1,252 @@
+"""Changes of what breaks the pattern of its neighbours: statements, or terms of one sum, that are alike but for letters
+and numbers in order, such as `a.x += f * dx; a.y += f * dy; a.z += f * dy;`, or distances 16, 8, 2, 1.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from grader.repair.comparisons import kind_at
+from grader.repair.function import Change, Function
+from grader.repair.nodes import (
+    arguments_of,
+    index_of,
+    listed,
+    operator_of,
+    outside_brackets,
+    sides_of,
+    terms_of,
+    value_of,
+)
+from grader.submission.cpp.tree import declared_name
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+LEAST = 3
+"""Rows that make a pattern: of two nobody knows which one is wrong."""
+MOST = 16
+UNLIKE = -1.0
+"""What a change costs of the one token that breaks a pattern: it comes before what moves the same numbers elsewhere."""
+_TOKEN = re.compile(r"[^\W\d]\w*|\d+\.?\d*\w*|\S")
+_LETTERS = ("xyzw", "rgba")
+_NUMBERED = re.compile(r"(.*?)(\d+)[uUlLfF]*")
+_LANES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    """A word, number or sign, where it stands in the file in characters."""
+
+    text: str
+    start: int
+
+
+def likeness_changes(function: Function) -> Iterator[Change]:
+    """Yield the changes of what breaks a pattern, in order of the text."""
+    yield from _lacking(function)
+    yield from _flat_rows(function)
+    for rows in _alike(function):
+        tokens = [_tokens(function, row) for row in rows]
+        yield from _odd_ones(function, tokens)
+        if rows[0].type == "expression_statement":
+            yield from _left_out(function, rows, tokens)
+
+
+def _lacking(function: Function) -> Iterator[Change]:
+    """`x0 = blockIdx.x * B - R, y0 = blockIdx.y * B` with the last term that the other axis has."""
+    for node in function.nodes:
+        rows: list[Node] = []
+        if node.type == "declaration":
+            following = node.next_named_sibling
+            rows = node.children_by_field_name("declarator")
+            if len(rows) == 1 and following is not None and following.type == "declaration":
+                rows += following.children_by_field_name("declarator")[:1]
+        values = [(declared_name(row), value) for row in rows if (value := value_of(row)) is not None]
+        for (one, longer), (other, shorter) in [*pairwise(values), *(pair[::-1] for pair in pairwise(values))]:
+            long_tokens, short_tokens = ([t.text for t in _tokens(function, v)] for v in (longer, shorter))
+            more = long_tokens[len(short_tokens) :]
+            beside = list(zip([one, *long_tokens], [other, *short_tokens], strict=False))
+            if len(more) != 2 or more[0] not in "+-*/" or not _are_of_axes(beside):
+                continue
+            text = f" {more[0]} {more[1]}"
+            line = function.line(shorter)
+            yield function.insertion("index", shorter.end_byte, text, UNLIKE, "unlike", "lacking", line=line)
+
+
+def _are_of_axes(beside: Sequence[tuple[str, str]]) -> bool:
+    """Whether two rows of tokens differ by the letters x and y alone."""
+    swap = str.maketrans("xyXY", "yxYX")
+    return beside[0][0] != beside[0][1] and all(
+        a in (b, b[:-1] + b[-1:].translate(swap), b.translate(swap)) for a, b in beside
+    )
+
+
+def _flat_rows(function: Function) -> Iterator[Change]:
+    """`tile[r * B + c]` of a tile that is declared as `tile[H * W]`, with the length of its rows."""
+    sizes: dict[str, list[str]] = {}
+    for node in function.nodes:
+        size = node.child_by_field_name("size") if node.type == "array_declarator" else None
+        if size is not None and operator_of(size) == "*":
+            sizes[declared_name(node)] = [function.text(s) for s in sides_of(size) if s is not None]
+    for access in function.accesses:
+        index = index_of(access.node)
+        if access.array not in sizes or index is None:
+            continue
+        for _sign, term in terms_of(index):
+            factor = term.child_by_field_name("right") if operator_of(term) == "*" else None
+            if factor is None or function.text(factor) in sizes[access.array] or factor.type == "number_literal":
+                continue
+            for cost, length in ((0.2, sizes[access.array][1]), (0.8, sizes[access.array][0])):
+                yield function.replacement("index", factor, length, cost, "flat_row")
+
+
+def _alike(function: Function) -> Iterator[list[Node]]:
+    """Yield runs of neighbours with the same signs in the same places."""
+    for node in function.nodes:
+        rows: list[Node] = []
+        if node.type == "compound_statement":
+            rows = [n for n in listed(node) if n.type in ("expression_statement", "declaration")]
+        elif node.type == "declaration":
+            rows = node.children_by_field_name("declarator")
+        elif operator_of(node) in ("+", "-") and operator_of(outside_brackets(node)) not in ("+", "-"):
+            rows = [term for _sign, term in terms_of(node)]
+        elif node.type == "call_expression":
+            rows = arguments_of(node)
+        run: list[Node] = []
+        for row in rows:
+            if run and (_shape(function, row) != _shape(function, run[-1]) or row.prev_named_sibling is None):
+                if LEAST <= len(run) <= MOST:
+                    yield run
+                run = []
+            run.append(row)
+        if LEAST <= len(run) <= MOST:
+            yield run
+
+
+def _tokens(function: Function, node: Node) -> list[_Token]:
+    start, text = function.at(node.start_byte), function.text(node)
+    return [_Token(found.group(), start + found.start()) for found in _TOKEN.finditer(text)]
+
+
+def _shape(function: Function, node: Node) -> tuple[str, ...]:
+    """Return a node's signs, with a mark for every word and one for every number."""
+    texts = _TOKEN.findall(function.text(node))
+    return tuple("n" if text[0].isdigit() else "w" if text[0].isalpha() or text[0] == "_" else text for text in texts)
+
+
+def _odd_ones(function: Function, tokens: Sequence[Sequence[_Token]]) -> Iterator[Change]:
+    """Yield the token that one row has and its place in the pattern does not ask for."""
+    columns = list(zip(*tokens, strict=True))
+    texts = [[token.text for token in column] for column in columns]
+    orders = [order for column in texts if (order := _order(column)) is not None]
+    for column, own in zip(columns, texts, strict=True):
+        if len(set(own)) == 1:
+            continue
+        for wanted in _wanted(own, orders):
+            wrong = [n for n, (one, other) in enumerate(zip(own, wanted, strict=True)) if one != other]
+            if len(wrong) != 1:
+                continue
+            token = column[wrong[0]]
+            place = len(function.parsed.source.text[: token.start].encode())
+            node = function.parsed.root.named_descendant_for_byte_range(place, place + len(token.text.encode()))
+            wanted_text = wanted[wrong[0]]
+            if node is not None and function.text(node) == token.text and wanted_text:
+                kind = kind_at(function, node)
+                yield function.replacement(kind, node, wanted_text, UNLIKE, "unlike", "unlike")
+
+
+def _order(column: Sequence[str]) -> list[int] | None:
+    """Return where each token of a column stands in an order, "dx", "dy", "dz" or "s0", "s1", "s2"; None of others."""
+    for _stem, places in _placed(column):
+        if all(other - one == 1 for one, other in pairwise(places)):
+            return places
+    return None
+
+
+def _placed(column: Sequence[str]) -> Iterator[tuple[str, list[int]]]:
+    """Yield what all tokens of a column begin with, and where each one's last letter or its number stands in order."""
+    for letters in _LETTERS:
+        stems = {text[:-1] for text in column}
+        if len(stems) == 1 and all(text[-1] in letters for text in column):
+            yield stems.pop(), [letters.index(text[-1]) for text in column]
+    numbered = [_NUMBERED.fullmatch(text) for text in column]
+    found = [parts for parts in numbered if parts is not None and len(parts[2]) < 4]
+    if len(found) == len(column) and len({parts[1] for parts in found}) == 1:
+        yield found[0][1], [int(parts[2]) for parts in found]
+
+
+def _wanted(column: Sequence[str], orders: Sequence[Sequence[int]]) -> Iterator[list[str]]:
+    """Yield what a column would be that goes with another one in order, or halves or doubles from row to row."""
+    for stem, places in _placed(column):
+        for order in orders:
+            shifts = [place - there for place, there in zip(places, order, strict=True)]
+            usual = max(set(shifts), key=shifts.count)
+            if shifts.count(usual) == len(shifts) - 1:
+                yield [_token(column, stem, there + usual) for there in order]
+        # A column in which one number alone breaks the order needs no other to tell.
+        for step in (1, -1):
+            firsts = [place - step * n for n, place in enumerate(places)]
+            usual = max(set(firsts), key=firsts.count)
+            if firsts.count(usual) == len(firsts) - 1 > LEAST - 1:
+                yield [_token(column, stem, usual + step * n) for n in range(len(places))]
+        yield from _halving(column, stem, places)
+
+
+def _halving(column: Sequence[str], stem: str, places: Sequence[int]) -> Iterator[list[str]]:
+    if stem or min(places) < 1 or len(places) <= LEAST:
+        return
+    for ordered in (list(places), list(places[::-1])):
+        firsts = [n << at for at, n in enumerate(ordered)]
+        usual = max(set(firsts), key=firsts.count)
+        if firsts.count(usual) == len(firsts) - 1 and all(usual >> at << at == usual for at in range(len(ordered))):
+            wanted = [str(usual >> at) for at in range(len(ordered))]
+            yield wanted if ordered == list(places) else wanted[::-1]
+
+
+def _token(column: Sequence[str], stem: str, place: int) -> str:
+    """Return the token of a column at a place in its order; the token there is not changed where there is none."""
+    letters = next((letters for letters in _LETTERS if all(text[-1] in letters for text in column)), "")
+    if letters:
+        return stem + letters[place] if 0 <= place < len(letters) else ""
+    return f"{stem}{place}"
+
+
+def _left_out(function: Function, rows: Sequence[Node], tokens: Sequence[Sequence[_Token]]) -> Iterator[Change]:
+    """Yield the statement that is missing from `… 16 … 8 … 2 … 1`: rows that differ by one number, which halves or
+    doubles, but for one step; of shuffles the first one too, which is half a warp, and the last, which is 1."""
+    columns = [[token.text for token in column] for column in zip(*tokens, strict=True)]
+    differing = [n for n, column in enumerate(columns) if len(set(column)) > 1]
+    if len(differing) != 1 or not all(text.isdigit() and int(text) for text in columns[differing[0]]):
+        return
+    numbers = [int(text) for text in columns[differing[0]]]
+    ratios = [max(a, b) / min(a, b) for a, b in pairwise(numbers)]
+    is_one_way = numbers in (sorted(numbers), sorted(numbers, reverse=True))
+    if not is_one_way or any(ratio not in (2, 4) for ratio in ratios) or ratios.count(4) > 1:
+        return
+    missing: list[tuple[int, int, bool]] = []
+    if 4 in ratios:
+        at = ratios.index(4)
+        missing.append((at, min(numbers[at], numbers[at + 1]) * 2, False))
+    elif "__shfl" in function.text(rows[0]):
+        ends = {numbers[0]: 0, numbers[-1]: len(rows) - 1}
+        largest, least = max(numbers), min(numbers)
+        if largest == _LANES // 4:
+            missing.append((ends[largest], 2 * largest, ends[largest] == 0))
+        if least == 2:
+            missing.append((ends[least], 1, ends[least] == 0))
+    for at, number, is_before in missing:
+        token, row = tokens[at][differing[0]], rows[at]
+        first = function.at(row.start_byte)
+        text = function.text(row)
+        copy = text[: token.start - first] + str(number) + text[token.start - first + len(token.text) :]
+        margin = " " * row.start_point.column
+        place = row.start_byte if is_before else row.end_byte
+        more = f"{copy}\n{margin}" if is_before else f"\n{margin}{copy}"
+        yield function.insertion(
+            "expression", place, more, UNLIKE, "step_left_out", "step_left_out", line=function.line(row)
+        )
