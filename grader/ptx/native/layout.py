@@ -227,7 +227,7 @@ class Way:
         me_again = "(i32.eq (local.get $reader) (local.get $me))"
         if self.op == "load":
             # Readers: those of several blocks, or several of this block since its last barrier, or this thread.
-            several = "(i32.and (local.get $when) (i32.const 2))"
+            several = "(i32.shr_u (i32.and (local.get $when) (i32.const 2)) (i32.const 1))"
             now = f"(i32.and (i32.eq {epoch} (local.get $now)) (i32.or {several} {me_again}))"
             quick = f"(i32.and {written} (i32.or (i32.and (local.get $when) (i32.const 1)) {now}))"
             return [*lines, f"  (if (i32.eqz {quick}) (then {slow}))))"]

@@ -310,6 +310,7 @@ def test_random_accesses_with_and_without_races(seed: int) -> None:
         "A[t] = t; | x = A[t ^ 33];",
         "x = A[t ^ 33]; | A[t] = x;",
         "x = A[t]; x += A[t ^ 33]; | A[t] = x;",
+        "if (t) x = A[t ^ 33]; x += A[t]; | A[t] = x;",
         "x = A[t ^ 33]; x += A[t]; | A[t ^ 1] = x;",
         "A[t] = 1; x = A[t]; | A[t ^ 1] = x;",
         "x = A[7]; | if (t == 7) A[7] = x + 1;",
