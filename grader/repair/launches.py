@@ -9,7 +9,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from grader.repair.function import Change, Function, host_functions, is_rounded_down
-from grader.repair.nodes import ancestors, arguments_of, listed, named_in, operator_of, sides_of
+from grader.repair.nodes import ancestors, arguments_of, condition_of, listed, named_in, operator_of, sides_of
 from grader.repair.several_places import replaced_in
 from grader.submission.cpp.tree import ParsedFile, declared_name, descendants
 from grader.submission.lexical import Edit
@@ -458,7 +458,8 @@ def shared_changes(launch: Launch, constants: Mapping[str, int]) -> Iterator[Cha
         for name in factors:
             if name != function.text(node):
                 edit = function.replaced(node, f"({name})" if " " in name else name)
-                cost = 1.2 if name in limited else 1.3 if name == threads else 1.9
+                # The block's threads once more would be far more than it needs.
+                cost = 1.2 if name in limited else 1.9 if name != threads else 2.4 if threads in written else 1.3
                 yield Change("launch", function.line(node), (edit,), cost, "shared_bytes", "too_few_bytes")
     yield function.replacement("launch", source, f"2 * {bracketed}", 2.6, "shared_bytes", "too_few_bytes")
 
@@ -481,10 +482,13 @@ def _is_used_elsewhere(function: Function, shared: Node) -> bool:
         return False
     uses = {n.start_byte for n in identifiers(function, function.body) if function.text(n) == name}
     launches = [listed(node) for node in function.nodes if node.type == "kernel_call_syntax"]
+    # The limit that it is raised to goes with it, and so does the question whether that has to be raised.
+    limits = [
+        last for n in function.nodes if function.callee(n) == "cudaFuncSetAttribute" for last in arguments_of(n)[2:]
+    ]
+    limits += [c for n in function.nodes if n.type == "if_statement" and (c := condition_of(n)) is not None]
     shared_sizes = {parts[2].start_byte for parts in launches if len(parts) > 2}
-    # The limit that it is raised to goes with it.
-    limits = (arguments_of(node)[2:] for node in function.nodes if function.callee(node) == "cudaFuncSetAttribute")
-    shared_sizes |= {last.start_byte for arguments in limits for last in arguments}
+    shared_sizes |= {part.start_byte for limit in limits for part in (limit, *descendants(limit))}
     declared = {n.start_byte for n in function.nodes if n.type == "init_declarator" and declared_name(n) == name}
     return bool(uses - shared_sizes - declared)
 

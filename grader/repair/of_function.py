@@ -236,16 +236,20 @@ class _Tried:
 
     def _of_host(self, detail: str = "") -> Iterator[tuple[ParsedFile, Change, Program]]:
         ranked = [row for row in self._ranked_of_host() if detail in ("", row[1].detail)]
-        for parsed, change in ranked[:MAX_HOST]:
-            program = self._changed(parsed, change)
-            if program is None:
-                continue
+        for parsed, change, program in islice(self._programs(ranked), MAX_HOST):
             with closing(CompiledProgram(program)) as compiled:
                 if all(
                     self._is_right(case, compiled.run(*self.called.runs.begun(case, LIMITS)))
                     for case in (self.case, *self._others())
                 ):
                     yield parsed, change, program
+
+    def _programs(self, ranked: Sequence[tuple[ParsedFile, Change]]) -> Iterator[tuple[ParsedFile, Change, Program]]:
+        """Yield the changed programs that can be read and are others: no `main` that the grader's own stands in for."""
+        for parsed, change in ranked:
+            program = self._changed(parsed, change)
+            if program is not None and program != self.called.program:
+                yield parsed, change, program
 
     def _others(self) -> Iterator[Case]:
         own = self.case.kind, self.case.sizes

@@ -10,10 +10,14 @@ from math import prod
 from pathlib import Path
 
 import msgspec
+import numpy as np
 from msgspec import structs
 
 from grader.diagnosis.text import hazard_msg
+from grader.lab.compare import Difference
+from grader.lab.records import Lab
 from grader.launching.backend import LaunchOutcome
+from grader.launching.kernel import shape_at
 from grader.launching.trial import Run
 from grader.message import msg
 from grader.programs.records import LIBRARY, CallLaunch, CallSeen, Observation, ProgramFinding
@@ -207,18 +211,31 @@ def one_block(shown: Sequence[tuple[Run, Observation]]) -> OneBlock | None:
     return next((more[False][0][place] for place in sorted(wrong & within)), None)
 
 
-def not_brought(shown: Iterable[tuple[Run, Observation]]) -> Iterator[ProgramFinding]:
-    """Yield copies to the host that leave out just what is lacking in a wrong output."""
+def not_brought(lab: Lab, shown: Iterable[tuple[Run, Observation]]) -> Iterator[ProgramFinding]:
+    """Yield copies to the host that leave out just what is lacking in a wrong output: as many elements as nobody has
+    written, or, of a program's own output, nothing but elements behind what was copied."""
     for run, observation in shown:
         difference = run.difference
-        if difference is None or not difference.unwritten:
+        if difference is None or not difference.mismatches:
             continue
         for finding in observation.findings:
+            if finding.kind != "copied_back":
+                continue
+            got, size = (int(str(finding.message.data[key])) for key in ("bytes", "size"))
             of_output = [len(call.outputs.get(difference.name, b"")) for call in observation.calls[:1]]
-            if finding.kind == "copied_back" and of_output:
-                lacking = difference.unwritten * (of_output[0] // difference.total)
-                if of_output[0] - lacking == finding.message.data["bytes"]:
-                    yield structs.replace(finding, kind="copy_size")
+            lacking = difference.unwritten * (of_output[0] // difference.total) if any(of_output) else 0
+            is_all = bool(lacking) and of_output[0] - lacking == got
+            if is_all or (lab.program is not None and _is_behind(lab, run, difference, got / size)):
+                yield structs.replace(finding, kind="copy_size")
+
+
+def _is_behind(lab: Lab, run: Run, difference: Difference, share: float) -> bool:
+    """Whether all wrong elements of an output lie behind the first `share` of it, and most of those are wrong."""
+    shape = shape_at(lab, difference.name, run.sizes)
+    if difference.first is None or len(difference.first) != len(shape):
+        return False
+    first = int(np.ravel_multi_index(difference.first, shape))
+    return first >= share * difference.total and 2 * difference.mismatches >= difference.total - first
 
 
 def living_on(texts: Mapping[str, str]) -> Iterator[tuple[str, str, int]]:

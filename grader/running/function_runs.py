@@ -171,7 +171,7 @@ class FunctionRuns:
                     if not case.undone and not case.test
                 ],
                 self.lab.files,
-                not_brought(judged),
+                not_brought(self.lab, judged),
             ),
         )
         observed = self.observations[profiled] if profiled < len(self.observations) else None

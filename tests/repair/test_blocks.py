@@ -171,6 +171,23 @@ k<<<1, threads, bytes>>>(d, n);
     assert changed(text, min(sizes, key=lambda c: c.cost)) == text.replace(size, after)
 
 
+def test_a_number_of_bytes_is_changed_where_it_is_computed_though_a_limit_is_raised_to_it_too() -> None:
+    text = """#define THREADS 128
+__global__ void k(float *a, int n);
+void f(float *d, int n) {
+size_t bytes = THREADS * n * sizeof(float);
+if (bytes > 48 * 1024) CHECK(cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+k<<<1, THREADS, bytes>>>(d, n);
+}
+"""
+    (launch,) = launches_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    sizes = [c for c in launch_changes(launch, {"THREADS": 128}, ()) if c.group == "shared_bytes"]
+    made = {changed(text, c): c.cost for c in sizes}
+    enough = text.replace("sizeof(float);", "sizeof(float) * n;")
+    too_much = text.replace("THREADS * n", "THREADS * THREADS")
+    assert all(c.line == 4 for c in sizes) and made[enough] < made[too_much]
+
+
 @pytest.mark.parametrize(
     ("launch", "before"),
     [

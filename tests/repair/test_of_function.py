@@ -93,7 +93,18 @@ class Watched:
     def close(self) -> None: ...
 
 
+MAIN = """int main() {
+    float *a, *b, *c;
+    cudaMalloc(&a, 100 * sizeof(float)); cudaMalloc(&b, 200 * sizeof(float)); cudaMalloc(&c, 300 * sizeof(float));
+    cudaMemcpy(a, x, 100 * sizeof(float), cudaMemcpyHostToDevice);
+    cudaMemcpy(b, y, 200 * sizeof(float), cudaMemcpyHostToDevice);
+    cudaMemcpy(c, z, 300 * sizeof(float), cudaMemcpyHostToDevice);
+}
+"""
+
+
 def program(_file: str, text: str) -> Any:
+    text = text.partition("int main")[0]
     start, end = text.index("{"), text.index("void solve")
     blank = "\n" * text[start:end].count("\n")
     return SimpleNamespace(text=text, host={"k.cu": text[:start] + blank + text[end:]})
@@ -114,8 +125,8 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> Any:
         of_function, "_graded", lambda _called, parsed, change, program, *_rest: [Graded((change, program.text))]
     )
 
-    def search(runs: Runs, check: str = "correct", **host: Any) -> Any:
-        parsed = parse(SourceText(Path("k.cu"), TEXT, "utf-8"))
+    def search(runs: Runs, check: str = "correct", more: str = "", **host: Any) -> Any:
+        parsed = parse(SourceText(Path("k.cu"), TEXT + more, "utf-8"))
         own = program("", TEXT)
         called: Any = SimpleNamespace(runs=runs, program=own, compiled=Watched(own), files=[parsed], changed=program)
         evidence: Any = Evidence(
@@ -159,6 +170,12 @@ def test_host_code_comes_next_and_is_compiled_for_each_change(searched: Any) -> 
     assert (change.kind, change.line) == ("launch", 6)
     assert text == TEXT.replace("n / 8", "(n + 8 - 1) / 8")
     assert Watched.of_device > 50 and Watched.of_host <= 1 + 2 * of_function.MAX_HOST
+
+
+def test_a_main_that_the_grader_s_own_stands_in_for_is_left_alone(searched: Any) -> None:
+    ((change, _text),) = searched(Runs("(n + 8 - 1) / 8"), check="launch", more=MAIN)
+    assert (change.kind, change.line) == ("launch", 6)
+    assert Watched.of_host <= 1 + 2 * of_function.MAX_HOST
 
 
 def test_where_a_launch_is_at_fault_host_code_comes_first(searched: Any) -> None:
