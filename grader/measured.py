@@ -193,7 +193,8 @@ class LineTime(Record, frozen=True):
 
 
 class PredictedTime(Record, frozen=True):
-    """Time of one launch on a GPU that is not there, predicted from what its blocks do on the emulator; µs.
+    """Time of one launch, or of all that a function or a program makes, on a GPU that is not there, predicted from what
+    blocks do on the emulator; µs.
 
     predicted_us: expected, from empty caches.  predicted_low_us, predicted_high_us: between them lie 85 % of launches,
     where times on that device were compared (`is_checked`); else the interval is twice as wide on a logarithmic scale.

@@ -36,7 +36,7 @@ from grader.submission.records import Submission
 from grader.submission.source import SourceText, decode
 
 if TYPE_CHECKING:
-    from grader.compiler.result import Resources
+    from grader.compiler.result import CompileResult, Resources
     from grader.gpu.functions import FunctionGpu
     from grader.launching.trial import Trials
 
@@ -180,11 +180,12 @@ def run_function(
         _blame_lab(lab, submission, compilation.diagnostics)
         return _each(by_variant, compilation=compilation), None
 
+    def built_for(architecture: str, kernel: str) -> CompileResult:
+        names = [kernel] if "<" in kernel else []
+        return programs.get_text(submission.program(entry.file), names, architecture).result
+
     def resources_of(architecture: str, launch: CallLaunch) -> Resources | None:
-        # A template's kernels are compiled where they are named.
-        names = [launch.kernel] if "<" in launch.kernel else []
-        result = programs.get_text(submission.program(entry.file), names, architecture).result
-        return result.resources.get(launch.symbol)
+        return built_for(architecture, launch.kernel).resources.get(launch.symbol)
 
     # Where the host has data of its own to copy, or several launches to make, what is wrong may be that.
     is_alone = runs.is_on_device and runs.is_one_launch
@@ -205,7 +206,7 @@ def run_function(
         anew = runs_of(lab, oracle, drawn_trials.lab, drawn_trials.oracle)
         return of_each(anew.of(other, first))
 
-    called = Called(runs, program, compiled, [parse(source) for source in read], changed, graded)
+    called = Called(runs, program, compiled, built_for, [parse(source) for source in read], changed, graded)
     if gpu is None:
         return of_each(ran), called
     texts = {source.file: source.text for source in submission.sources}

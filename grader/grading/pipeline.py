@@ -6,12 +6,12 @@ grader is at fault (`grader.errors`).
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from msgspec import structs
@@ -89,7 +89,6 @@ def grade(
     from grader.compiler.process import CompilerProcess
 
     secret, lab = course_secret(), replace(lab, view=options.view)
-
     # The processes warm up while this one imports the parser and reads the submission.
     with ExitStack() as stack:
         gpu = _start_gpu(stack, backend, lab, processes) if not lab.makes_launches else None
@@ -137,8 +136,7 @@ def grade(
                 # No changed program is launched twice.
                 remembered.end()
         else:
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            emulated = _called(grading, folder, stack, functions)
+            emulated = _called(grading, Path(stack.enter_context(TemporaryDirectory())), stack, functions)
         submission, by_variant = emulated.submission, emulated.evidence
         environment = environment_record(lab, compiler.nvrtc_version(), command)
         environment = structs.replace(environment, drawn_seed=emulated.draw.seed, drawn_by=emulated.draw.by)
@@ -151,7 +149,7 @@ def grade(
             environment = gpu.environment(environment)
         if functions is not None:
             environment = functions.environment(environment)
-        from grader.grading.predictions import decides_marks, device_for
+        from grader.grading.predictions import decides_marks, device_for, in_result
 
         processor = device_for(options.predict, lab, environment.device)
         predicted: dict[str, PredictedTime | Message] = {}
@@ -173,7 +171,8 @@ def grade(
                 by_variant = with_own
                 result = structs.replace(result, checks=_result(lab, submission, by_variant, environment).checks)
         if lab.makes_launches:
-            return told(_beyond_marks_of_calls(grading, result, emulated, by_variant, functions))
+            times = predicted or (_predict(lab, emulated, processor, compiler, processes) if processor else {})
+            return told(_beyond_marks_of_calls(grading, in_result(result, times), emulated, by_variant, functions))
         return told(_beyond_marks(grading, result, emulated, by_variant, gpu, _Predictions(processor, predicted)))
 
 
@@ -216,10 +215,9 @@ def _beyond_marks(
     result = with_warp_steps(result, emulated.trials, _graded_kernels(lab, submission, emulated.evidence))
     # Another way through the stages, for every changed program.
     original = original_of(lab, reading.submitted, submission)
-    # Without a device this thread has work enough itself.
-    compiling = at_once(grading.processes if gpu is not None else grading.processes - 1)
     with (
-        Compilers(compiler, compiling) as compilers,
+        # Without a device this thread has work enough itself.
+        Compilers(compiler, at_once(grading.processes - (gpu is None))) as compilers,
         closing(Beside()) as beside,
         closing(Beside()) as changing,
     ):
@@ -281,6 +279,10 @@ def _graded_kernels(lab: Lab, submission: Submission, by_variant: Mapping[str, E
 def _predict(
     lab: Lab, emulated: _Emulated, processor: Processor, compiler: CompilerProcess, processes: int
 ) -> dict[str, PredictedTime | Message]:
+    if lab.makes_launches:
+        from grader.grading import called_predictions
+
+        return called_predictions.predict_called(lab, emulated.called, emulated.evidence, processor, processes)
     from grader.grading.predictions import predict_all
 
     kernels = _graded_kernels(lab, emulated.submission, emulated.evidence)

@@ -69,7 +69,7 @@ def device_for(asked: str, lab: Lab, at_hand: str | None) -> Processor | None:
     own = lab.timing.predict if lab.timing is not None else ""
     if asked == AUTO:
         asked = own or named_like(at_hand or "") or DEFAULT
-    return None if asked == OFF or lab.makes_launches else read_device(asked)
+    return None if asked == OFF else read_device(asked)
 
 
 def decides_marks(lab: Lab) -> bool:

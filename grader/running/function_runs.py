@@ -14,6 +14,7 @@ from typing import ClassVar
 import msgspec
 import numpy as np
 
+from grader.compiler.result import CompileResult
 from grader.diagnosis.first_wrong import WrongCase, diagnose
 from grader.lab.compare import Difference, compare, first_wrong, sentinel
 from grader.lab.expected import Array, Oracle
@@ -97,7 +98,8 @@ class FunctionRuns:
     """The runs of a program with a harness, for a lab's cases and, where it is right at all of these, for drawn ones.
 
     drawn: the lab with the seed that is drawn for the submission, and its oracle.
-    observations: of each case, in order.  suspects: plain names of kernels, see `suspects`.
+    observations: of each case, in order; observed: at the observed size.
+    suspects: plain names of kernels, see `suspects`.
     texts: of the program's files, by name.
     is_one_launch: whether every wrong call makes one launch and nothing else that a result may come out wrong by.
     """
@@ -107,6 +109,7 @@ class FunctionRuns:
     drawn_lab: Lab
     drawn_oracle: Oracle
     observations: list[Observation] = field(default_factory=list)
+    observed: Observation | None = None
     suspects: frozenset[str] = frozenset()
     is_one_launch: bool = False
     texts: Mapping[str, str] = field(default_factory=dict)
@@ -174,7 +177,7 @@ class FunctionRuns:
                 not_brought(self.lab, judged),
             ),
         )
-        observed = self.observations[profiled] if profiled < len(self.observations) else None
+        observed = self.observed = self.observations[profiled] if profiled < len(self.observations) else None
         # What the first of two calls did is known also where the second went wrong.
         is_seen = runs[profiled].outcome.status == "ok" or runs[profiled].outcome.reason in SECOND_CALL
         if not is_seen or observed is None:
@@ -427,6 +430,7 @@ class Called:
     """How a function, or a program, was run, and how it is with a change.
 
     compiled: the program as it is; whoever graded it closes it.
+    built: its device code for an architecture; a template's kernel is compiled where it is named ("tiled<16>").
     files: of the submission.  changed: the program with a file's text replaced, by its name.
     graded: the evidence of every variant of such a program.
 
@@ -436,6 +440,7 @@ class Called:
     runs: FunctionRuns
     program: Program
     compiled: CompiledProgram
+    built: Callable[[str, str], CompileResult]
     files: Sequence[ParsedFile]
     changed: Callable[[str, str], Program]
     graded: Callable[[Program], Mapping[str, Evidence]]

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import exp, prod
 
 import numpy as np
 from msgspec import structs
 
+from grader.compiler.result import Resources
 from grader.devices import MAX_GRID
 from grader.lab.records import Sizes
 from grader.launching.backend import BufferArgument, ScalarArgument
@@ -53,6 +54,15 @@ class FollowedLaunch:
     cache_bytes: int
     processor: Processor
     most_steps: int
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchShape:
+    """What stands between `<<<` and `>>>`; shared_bytes: of dynamic shared memory."""
+
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared_bytes: int
 
 
 def predict_kernel(
@@ -99,14 +109,6 @@ def followed(
     if machine.entry is None:
         return msg("predict.not_compiled", error=machine.built.error)
     request = kernel.launch_without_data(loaded, sizes)
-    takes = machine.built.result.resources[machine.entry]
-    shared = request.shared_bytes + takes.shared_bytes
-    for axis, blocks, most in zip("xyz", request.grid, MAX_GRID, strict=True):
-        if blocks > most:
-            return msg("predict.grid_limit", axis=axis, blocks=blocks, most=most)
-    resident = resident_blocks(processor, prod(request.block), takes.registers, shared)
-    if not resident:
-        return msg("predict.does_not_fit", device=processor.name)
     for a in request.arguments:
         if isinstance(a, ScalarArgument) and isinstance(a.value, int) and a.converted() != a.value:
             return msg("predict.cut_off", value=a.value)
@@ -116,17 +118,41 @@ def followed(
         else (0, (number := a.converted()).dtype.str, number.tobytes())
         for a in request.arguments
     )
+    shape = LaunchShape(request.grid, request.block, request.shared_bytes)
+    takes = machine.built.result.resources[machine.entry]
+    return followed_launch(ptx, request.entry, shape, arguments, takes, processor, most_steps)
+
+
+def followed_launch(
+    ptx: str,
+    entry: str,
+    shape: LaunchShape,
+    arguments: tuple[tuple[int, str, bytes], ...],
+    takes: Resources,
+    processor: Processor,
+    most_steps: int = MOST_STEPS,
+) -> FollowedLaunch | Message:
+    """The same of a launch whose program is compiled; takes: of the device's registers and shared memory."""
+    why_not = why_unpredictable(_parsed(ptx), entry)
+    if why_not is not None:
+        return why_not
+    for axis, blocks, most in zip("xyz", shape.grid, MAX_GRID, strict=True):
+        if blocks > most:
+            return msg("predict.grid_limit", axis=axis, blocks=blocks, most=most)
+    shared = shape.shared_bytes + takes.shared_bytes
+    resident = resident_blocks(processor, prod(shape.block), takes.registers, shared)
+    if not resident:
+        return msg("predict.does_not_fit", device=processor.name)
     if sum(size_bytes for size_bytes, _dtype, _number in arguments) > MOST_BYTES:
         return msg("predict.too_large", most=MOST_BYTES >> 30)
+    cache_bytes = processor.cache_bytes(resident, shared)
     return FollowedLaunch(
         ptx,
-        request.entry,
-        request.grid,
-        request.block,
-        request.shared_bytes,
+        entry,
+        *(shape.grid, shape.block, shape.shared_bytes),
         arguments,
         resident,
-        processor.cache_bytes(resident, shared),
+        cache_bytes,
         processor,
         most_steps,
     )
@@ -197,6 +223,35 @@ def why_unpredictable(module: Module, entry: str) -> Message | None:
 MOST_LINES = 12
 LEAST_SHARE = 0.005
 """Of the time that a line takes, to be told."""
+
+
+def summed(parts: Sequence[tuple[Prediction, int]]) -> Prediction:
+    """Launches one after another as one; parts: of each its prediction, and how many times it is made.
+
+    What is wrong with one is wrong with the others: the interval is from the sum of the least to that of the most.
+    """
+    time_us = sum(times * one.time_us for one, times in parts)
+
+    def share_of(shares: Callable[[Prediction], Mapping[str, float]]) -> dict[str, float]:
+        units = dict.fromkeys(unit for one, _times in parts for unit in shares(one))
+        return {u: sum(n * one.time_us * shares(one).get(u, 0.0) for one, n in parts) / time_us for u in units}
+
+    shares = share_of(lambda one: one.shares)
+    lines = dict.fromkeys(number for one, _times in parts for number in one.by_line)
+    causes = dict.fromkeys(cause for one, _times in parts for cause in one.without_us)
+    low_us, high_us = (sum(times * one.interval_us[side] for one, times in parts) for side in (0, 1))
+    return Prediction(
+        time_us,
+        (low_us, high_us),
+        shares,
+        max(shares, key=shares.__getitem__),
+        {cause: sum(n * one.without_us.get(cause, one.time_us) for one, n in parts) for cause in causes},
+        {line: share_of(partial(_of_line, line)) for line in lines},
+    )
+
+
+def _of_line(line: int, one: Prediction) -> Mapping[str, float]:
+    return one.by_line.get(line, {})
 
 
 def record_of(prediction: Prediction, sizes: Sizes, processor: Processor) -> PredictedTime:

@@ -29,6 +29,12 @@ PREDICT: Texts = {
         "not predicted: an array of its threads lies in local memory, whose way through the caches is not followed"
     ),
     "too_large": N_("not predicted: its arrays take more than {most} GiB"),
+    "host_decides": N_("not predicted: without results its host code makes other launches"),
+    "not_traced": N_("not predicted: without results its host code does not come to its end at that size"),
+    "library": N_("not predicted: a library does part of it"),
+    "struct": N_("not predicted: {kernel} is handed a struct that holds pointers"),
+    "many_launches": N_("not predicted: it makes more than {most} launches that differ"),
+    "no_launch": N_("not predicted: it has the device do nothing"),
     "not_followed": N_("not predicted: a block stops, waits for others or takes more than {most} instructions"),
 }
 UNITS: Texts = {
