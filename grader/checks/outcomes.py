@@ -361,10 +361,9 @@ def is_dynamic(evidence: Evidence, hazard: Hazard) -> bool:
 def dynamic_hint(evidence: Evidence, hazard: Hazard) -> Message:
     """What to do about such an access."""
     sizes = next((r.sizes for r in evidence.runs_of("correct", "observe") if hazard in r.outcome.hazards), {})
-    name = (
-        "hint_dynamic" if not hazard.array_bytes or _is_in_elements(evidence, hazard, sizes) else "hint_dynamic_short"
-    )
     array, count = hazard.array, hazard.array_bytes
+    name = "hint_dynamic" if _is_in_elements(evidence, hazard, sizes) else "hint_dynamic_short"
+    name = name if count else "hint_dynamic_none"
     return msg(f"checks.memory_safety.{name}", array=array, bytes=count, sizes=sizes_msg(sizes))
 
 

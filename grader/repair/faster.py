@@ -316,7 +316,8 @@ class _Search:
         only = own if len(own) == 1 else []
         yield from ((parsed, change, "accesses") for f in functions[:1] for change in register_changes(f, own))
         yield from ((parsed, change, "arithmetic") for change in arithmetic_changes(functions))
-        if subject.gain_without("bank_conflicts") >= LEAST_GAIN:
+        # Padded, a kernel that is to have its conflicts would be another variant.
+        if subject.gain_without("bank_conflicts") >= LEAST_GAIN and subject.evidence.variant.padded is not False:
             yield from ((parsed, change, "bank_conflicts") for change in padding_changes(functions))
             sized = (sized_padding_changes(f, launch) for launch in only for f in functions[:1])
             yield from ((parsed, change, "bank_conflicts") for changes in sized for change in changes)
