@@ -132,8 +132,8 @@ def test_what_spoils_another_check_or_gains_too_little_is_not_told(
 ) -> None:
     file = KERNELS.parents[1] / "submissions" / "ivanov" / "transpose.cu"
     kinds = {name: v.faster.kind if v.faster else None for name, v in graded(file).variants.items()}
-    # Blocks of 16 x 16 are predicted to be faster for all three, and bring back the padded tile's bank conflicts; padding
-    # would make the plain tile that of another variant.
+    # Blocks of 16 x 16 are predicted to be faster for all three, and bring back the padded tile's bank conflicts;
+    # padding would make the plain tile that of another variant.
     assert kinds == {"naive": None, "shared": None, "padded": None}
     monkeypatch.setattr("grader.repair.faster.LEAST_GAIN", 3.0)
     (tmp_path / "transpose.cu").write_text(TEXT, "utf-8")
