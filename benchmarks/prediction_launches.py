@@ -92,8 +92,6 @@ LEFT_OUT = (
     # Their threads wait for each other in vain on some device, or go on for ever.
     ["barrier_in_branch", "barrier_in_guard", "return_before_barrier", "fence_never_reached", "turns_among_the_idle"]
 )
-MOST_PRODUCTS = 2_000_000_000
-"""Of a matrix product by few threads: beyond that a launch takes seconds."""
 
 
 def _compiled(store: ProgramStore, kernel: BoundKernel, sizes: Sizes) -> tuple[Built, str | None]:

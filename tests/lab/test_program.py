@@ -13,7 +13,6 @@ from grader.files import data_root
 from grader.lab.file import load
 
 ARGUMENTS = "arguments: ['{in}', '{grey}', '{blur}', '{radius}']"
-GREY = "grey: {kind: output, dtype: uint8, shape: [height, width], file: grey.pgm}"
 
 
 @pytest.fixture
