@@ -42,23 +42,23 @@ def msg(id: str, /, **data: Scalar | Message | PurePath | Sequence[object]) -> M
 
 def joined(*parts: Message | None) -> Message | None:
     """Several sentences one after another, those left out that are None; None when nothing is left."""
-    said = [sentence for part in parts for sentence in sentences_of(part)]
-    if len(said) < 2:
-        return said[0] if said else None
-    return Message(SENTENCES, {"parts": list(said)})
+    sentences = [sentence for part in parts for sentence in sentences_of(part)]
+    if len(sentences) < 2:
+        return sentences[0] if sentences else None
+    return Message(SENTENCES, {"parts": list(sentences)})
 
 
-def sentences_of(said: Message | None) -> list[Message]:
+def sentences_of(message: Message | None) -> list[Message]:
     """The sentences that `joined` put together."""
-    parts = said.data.get("parts") if said is not None and said.id == SENTENCES else None
+    parts = message.data.get("parts") if message is not None and message.id == SENTENCES else None
     if not isinstance(parts, list):
-        return [] if said is None else [said]
+        return [] if message is None else [message]
     return [part for part in parts if isinstance(part, Message)]
 
 
-def as_message(said: str | Message) -> Message:
+def as_message(text: str | Message) -> Message:
     """A message; a string is what no language changes."""
-    return verbatim(said) if isinstance(said, str) else said
+    return verbatim(text) if isinstance(text, str) else text
 
 
 def verbatim(text: str) -> Message:

@@ -150,8 +150,8 @@ def _is_due_to(check: Check, cause: Check, runs_host: bool) -> bool:
 
 def _is_of_unset(access: Check) -> bool:
     """Whether an access to memory is wrong in that nobody had written there."""
-    said = sentences_of(access.message_said)
-    return bool(said) and said[0].id in ("faults.unset_element", "faults.uninitialized")
+    sentences = sentences_of(access.message_said)
+    return bool(sentences) and sentences[0].id in ("faults.unset_element", "faults.uninitialized")
 
 
 def _inapplicable(evidence: Evidence, name: str) -> Verdict | None:

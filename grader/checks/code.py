@@ -41,12 +41,12 @@ def judge_present(evidence: Evidence, settings: Settings) -> Verdict:
 def _unreadable(evidence: Evidence, data: Mapping[str, object]) -> Verdict:
     """Fail with the file's first error, which keeps its kernels from being read."""
     first = evidence.compilation.diagnostics[0]
-    said: dict[str, object] = {"reason": "unreadable", **data}
+    shown: dict[str, object] = {"reason": "unreadable", **data}
     if first.cause:
-        said["cause"] = first.cause
+        shown["cause"] = first.cause
     message = msg("checks.present.unreadable", start=str(data.get("line")), line=first.line, message=first.message)
     hint = joined(first.hint, msg("checks.present.hint_unreadable"))
-    return failed(message, hint, first.line, data=said)
+    return failed(message, hint, first.line, data=shown)
 
 
 def _no_candidate(evidence: Evidence, data: Mapping[str, object]) -> tuple[Message, Message]:
@@ -67,8 +67,8 @@ def _no_candidate(evidence: Evidence, data: Mapping[str, object]) -> tuple[Messa
 def _absent(evidence: Evidence, data: Mapping[str, object]) -> tuple[Message, Message]:
     binding = evidence.binding
     reason = binding.reason if isinstance(binding, Missing) else ""
-    said = {name: value for name, value in data.items() if isinstance(value, str | int)}
-    return msg(f"checks.present.{reason}", **said), msg(f"checks.present.hint_{reason}", **said)
+    shown = {name: value for name, value in data.items() if isinstance(value, str | int)}
+    return msg(f"checks.present.{reason}", **shown), msg(f"checks.present.hint_{reason}", **shown)
 
 
 def _unbindable(evidence: Evidence, data: Mapping[str, object]) -> tuple[Message, Message]:

@@ -50,8 +50,8 @@ def _passed(evidence: Evidence, name: str, form: str, shows: Callable[[Run], boo
     elsewhere = next((run for run in evidence.runs_of("ragged") if shows(run)), None)
     if elsewhere is None:
         return passed(msg(f"checks.{name}.{form}"))
-    said = msg(f"checks.{name}.elsewhere", sizes=sizes_msg(elsewhere.sizes), check=msg("checks.ragged_sizes.title"))
-    return passed(said, data={"elsewhere": dict(elsewhere.sizes)})
+    message = msg(f"checks.{name}.elsewhere", sizes=sizes_msg(elsewhere.sizes), check=msg("checks.ragged_sizes.title"))
+    return passed(message, data={"elsewhere": dict(elsewhere.sizes)})
 
 
 def _is_unordered_run(run: Run) -> bool:

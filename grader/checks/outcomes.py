@@ -120,13 +120,15 @@ def _given_up(run: Run, runs: Sequence[Run]) -> Verdict:
 
     It fails if that run had left an array by then: on a GPU no result can be relied on after that, whenever it ends.
     """
-    said = msg("launches.unsupported", reason=reason_msg(run.outcome))
+    message = msg("launches.unsupported", reason=reason_msg(run.outcome))
     strays = next((h for h in run.outcome.hazards if h.kind == "out_of_bounds"), None)
     if strays is not None:
         return failed(seen_at(run, hazard_msg(strays)), None, strays.line or None, data={"sizes": dict(run.sizes)})
     one = next((h for other in (run, *runs) for h in other.outcome.hazards), None)
-    seen = msg("launches.until_then", line=one.line, what=hazard_msg(one)) if one is not None and one.line else None
-    return errored(joined(said, seen) or said, run.outcome.line)
+    until_then = (
+        msg("launches.until_then", line=one.line, what=hazard_msg(one)) if one is not None and one.line else None
+    )
+    return errored(joined(message, until_then) or message, run.outcome.line)
 
 
 def judge_tests(evidence: Evidence, settings: CaseSettings) -> Verdict:

@@ -341,13 +341,13 @@ def _headers_above(paths: Sequence[Path]) -> list[Path]:
 
 def build_progress() -> Callable[[int, int], None]:
     """Tells of the first build of the C++ library, on the terminal's error stream."""
-    said = 0
+    shown_pct = 0
 
     def progress(done: int, total: int) -> None:
-        nonlocal said
+        nonlocal shown_pct
         step = total if sys.stderr.isatty() else 4
-        if done * step // total > said or done == total:
-            said = done * step // total
+        if done * step // total > shown_pct or done == total:
+            shown_pct = done * step // total
             text = _("building the C++ library for programs, once: {done} of {total} files").format(
                 done=done, total=total
             )

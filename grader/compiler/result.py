@@ -292,5 +292,5 @@ def for_oldest(
     return architecture, first
 
 
-def _lacks(said: object) -> bool:
-    return isinstance(said, str) and bool(_LACKING.search(said))
+def _lacks(output: object) -> bool:
+    return isinstance(output, str) and bool(_LACKING.search(output))

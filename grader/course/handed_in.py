@@ -201,11 +201,11 @@ def _submitters(metadata: File) -> Iterator[tuple[str, list[Person]]]:
         raise UsageError(f"{METADATA_NAME}: {str(error).splitlines()[0]}") from error
     if not isinstance(data, Mapping):
         raise UsageError(f"{METADATA_NAME}: no mapping of submissions")
-    for folder, said in data.items():
-        if not isinstance(folder, str) or not isinstance(said, Mapping):
+    for folder, entry in data.items():
+        if not isinstance(folder, str) or not isinstance(entry, Mapping):
             continue
-        people = said.get(":submitters") or []
-        created = said.get(":created_at")
+        people = entry.get(":submitters") or []
+        created = entry.get(":created_at")
         handed_in = parse_time(str(created)).isoformat() if created else ""
         team = folder if len(people) > 1 else ""
         yield (

@@ -282,9 +282,9 @@ def inventory() -> list[ListedGpu] | None:
     return _read(asked.stdout) if asked.returncode == 0 else None
 
 
-def _read(said: str) -> list[ListedGpu] | None:
+def _read(listing: str) -> list[ListedGpu] | None:
     gpus = []
-    for line in said.splitlines():
+    for line in listing.splitlines():
         fields = [field.strip() for field in line.split(",")]
         if len(fields) != len(_FIELDS):
             return None
@@ -353,8 +353,8 @@ def told_by(listing: subprocess.Popen[bytes] | None) -> list[str]:
         return []
     with listing:
         try:
-            said, _nothing = listing.communicate(timeout=LIST_LIMIT_S)
-            listed = json.loads(said)
+            output, _nothing = listing.communicate(timeout=LIST_LIMIT_S)
+            listed = json.loads(output)
         except (OSError, subprocess.TimeoutExpired, ValueError):
             listing.kill()
             return []

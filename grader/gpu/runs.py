@@ -177,8 +177,8 @@ class GpuRunner:
         for sizes in large:
             threads = kernel.geometry(sizes).threads
             if threads > MAX_THREADS_PER_BLOCK:
-                said = msg("launches.threads", threads=threads, limit=MAX_THREADS_PER_BLOCK)
-                outcome = LaunchOutcome("impossible", reason="threads", said=said)
+                message = msg("launches.threads", threads=threads, limit=MAX_THREADS_PER_BLOCK)
+                outcome = LaunchOutcome("impossible", reason="threads", said=message)
                 refused = partial(Run, "large", sizes, outcome, None, backend="gpu")
                 yield self.comparing.submit(_compared, refused)
             else:

@@ -280,7 +280,7 @@ def _of_host(observation: Observation, function: FoundFunction) -> Compilation |
     if fault is None and (cause is None or cause.id != "programs.device_code"):
         return None
     file, line = (fault.file, fault.line) if fault is not None and fault.line else (function.file, function.line)
-    said: str | Message = cause if cause is not None else msg("checks.compiles.refused")
+    message: str | Message = cause if cause is not None else msg("checks.compiles.refused")
     if cause is not None and cause.id == "programs.host_error":
-        said = str(cause.data.get("text", ""))
-    return Compilation("errors", (Diagnostic(file, line, "error", said),), is_host_broken=True)
+        message = str(cause.data.get("text", ""))
+    return Compilation("errors", (Diagnostic(file, line, "error", message),), is_host_broken=True)

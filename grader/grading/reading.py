@@ -236,20 +236,20 @@ def _host_errors(submission: Submission) -> dict[str, tuple[Diagnostic, ...]]:
     for run in submission.observed.runs:
         if run.probe or run.cause is None or run.cause.id != "programs.host_error" or not run.cause_line:
             continue
-        said, file = str(run.cause.data.get("text", "")), run.cause_file or run.files[0]
-        if file in texts and _is_certain(said, texts[file], run.cause_line):
+        error, file = str(run.cause.data.get("text", "")), run.cause_file or run.files[0]
+        if file in texts and _is_certain(error, texts[file], run.cause_line):
             for own in run.files:
                 earlier = by_file.get(own, ())
                 if all((d.file, d.line) != (file, run.cause_line) for d in earlier):
-                    by_file[own] = (*earlier, Diagnostic(file, run.cause_line, "error", said))
+                    by_file[own] = (*earlier, Diagnostic(file, run.cause_line, "error", error))
     return by_file
 
 
-def _is_certain(said: str, text: str, line: int) -> bool:
+def _is_certain(error: str, text: str, line: int) -> bool:
     """Whether any other host compiler would reject the code as well."""
-    if _SYNTAX.search(said):
+    if _SYNTAX.search(error):
         return True
-    match = _UNDECLARED.search(said)
+    match = _UNDECLARED.search(error)
     if match is None or _OF_LIBRARIES.match(match["name"]):
         return False
     rows = text.split("\n")

@@ -253,13 +253,14 @@ def record(
         fails = _fails(lab, outcome.result, bound, is_good=name.startswith("good/"))
         erring = [c for c in outcome.result.checks if c.variant in bound and c.status == "error"]
         if erring or (name.startswith("good/") and (fails or not bound)):
-            said = [
+            messages = [
                 msg("selftest.fails", check=c.id, message=c.message_said or c.message)
                 for c in (*erring, *fails.values())
             ]
             recorded.append(
                 Recorded(
-                    name, problems=tuple(said) or (msg("selftest.binding", got=msg("selftest.nothing"), expected="…"),)
+                    name,
+                    problems=tuple(messages) or (msg("selftest.binding", got=msg("selftest.nothing"), expected="…"),),
                 )
             )
             continue
@@ -353,8 +354,8 @@ def selftest(
     out = terminal.console()
     for lab in chosen if recording else ():
         for one in record(lab, backend, jobs, labs_folders) if lab.selftest is not None else ():
-            for said in told_of(one):
-                out.print(words.text(said), soft_wrap=True)
+            for line in told_of(one):
+                out.print(words.text(line), soft_wrap=True)
     with_verdict = {lab.id: specimens(lab) for lab in chosen}
     if not any(with_verdict.values()):
         raise UsageError(msg("selftest.lab_without", lab=lab_id or ""))
@@ -379,8 +380,8 @@ def selftest(
     out.print(words.text(msg("selftest.count", n=len(outcomes) - wrong, total=len(outcomes))))
     faults = [fault for lab in chosen if (fault := Oracle(lab).without_effect()) is not None]
     for lab in chosen:
-        for said in uncaught(lab, [o for o in outcomes if o.specimen.lab == lab.id]):
-            out.print(words.text(said), soft_wrap=True)
+        for line in uncaught(lab, [o for o in outcomes if o.specimen.lab == lab.id]):
+            out.print(words.text(line), soft_wrap=True)
     for fault in faults:
         out.print(words.text(fault.message), soft_wrap=True)
     return 1 if wrong or faults else 0

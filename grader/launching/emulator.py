@@ -194,8 +194,8 @@ def _opened(ptx: str) -> Module | backend.LaunchOutcome:
         return backend.LaunchOutcome("unsupported", reason="no_instruction", said=verbatim(str(error)), line=error.line)
     except PtxSyntaxError as error:
         # Ours, in inline assembly too: what is no PTX the assembler has refused before.
-        said = msg("launches.unreadable_ptx", reason=str(error))
-        return backend.LaunchOutcome("unsupported", reason="unreadable", said=said)
+        message = msg("launches.unreadable_ptx", reason=str(error))
+        return backend.LaunchOutcome("unsupported", reason="unreadable", said=message)
 
 
 def _number_bytes(request: backend.LaunchRequest) -> int:
@@ -305,8 +305,8 @@ class _Launches:
             return backend.LaunchOutcome("impossible", reason=error.kind, said=_refusal(error))
         except LimitExceeded as error:
             if error.kind == "time":
-                said = msg("launches.emulator_slow", seconds=limits.seconds)
-                return backend.LaunchOutcome("unsupported", reason="slow", said=said, line=error.line)
+                message = msg("launches.emulator_slow", seconds=limits.seconds)
+                return backend.LaunchOutcome("unsupported", reason="slow", said=message, line=error.line)
             is_given_up = error.kind == "steps"
             return backend.LaunchOutcome(
                 "unsupported" if is_given_up else "fault",
@@ -325,8 +325,8 @@ class _Launches:
             return backend.LaunchOutcome("unsupported", reason="emulator", said=verbatim(str(error)))
         except Exception as error:
             # A slip of the emulator must cost this kernel's student nothing, and the other kernels not their verdict.
-            said = msg("launches.emulator_failed", kind=type(error).__name__, text=str(error))
-            return backend.LaunchOutcome("unsupported", reason="emulator", said=said)
+            message = msg("launches.emulator_failed", kind=type(error).__name__, text=str(error))
+            return backend.LaunchOutcome("unsupported", reason="emulator", said=message)
         outputs = {}
         for argument in request.arguments:
             if isinstance(argument, backend.BufferArgument):

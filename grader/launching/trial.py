@@ -234,8 +234,8 @@ class Trials:
             )
         values = ", ".join(f"{name} = {value}" for name, value in kernel.program(sizes).constants)
         constants = values or msg("launches.own_constants")
-        said = msg("launches.not_compiled_as", expression=kernel.expression(sizes), constants=constants)
-        return LaunchOutcome("unsupported", reason="not_compiled", said=said)
+        message = msg("launches.not_compiled_as", expression=kernel.expression(sizes), constants=constants)
+        return LaunchOutcome("unsupported", reason="not_compiled", said=message)
 
 
 MOST_SITES = 2

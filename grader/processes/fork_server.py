@@ -117,10 +117,10 @@ class ForkServer:
                 for name in self._environment.keys() | os.environ.keys()
                 if self._environment.get(name) != os.environ.get(name)
             }
-        said = self._ask(Fork(arguments, data_bytes, folder, changes), [connection.fileno(), output])
-        if said.error:
-            raise OSError(said.error, os.strerror(said.error))
-        return Forked(said.number, self)
+        reply = self._ask(Fork(arguments, data_bytes, folder, changes), [connection.fileno(), output])
+        if reply.error:
+            raise OSError(reply.error, os.strerror(reply.error))
+        return Forked(reply.number, self)
 
     def status(self, pid: int) -> int:
         """The status of a child that has ended or is about to; that of one killed, where the server is no more."""
@@ -229,10 +229,10 @@ def main(connection: socket.socket, module: str) -> None:
         order = decoder.decode(raw)
         match order:
             case Await():
-                said = Said(os.waitstatus_to_exitcode(os.waitpid(order.pid, 0)[1]))
+                reply = Said(os.waitstatus_to_exitcode(os.waitpid(order.pid, 0)[1]))
             case Fork():
-                said = _fork(connection, work.main, order, *descriptors)
-        connection.send(msgspec.msgpack.encode(said))
+                reply = _fork(connection, work.main, order, *descriptors)
+        connection.send(msgspec.msgpack.encode(reply))
 
 
 def _fork(connection: socket.socket, work: Callable[..., None], order: Fork, theirs: int, output: int) -> Said:

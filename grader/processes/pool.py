@@ -233,12 +233,12 @@ class Pool(Generic[Task, Reply]):
             ending = self._dismiss(hand)
             yield Lost(work.task, "deadline", ending)
 
-    def _stop_clock(self, hand: _Hand[Task, Reply], said: Waiting) -> None:
+    def _stop_clock(self, hand: _Hand[Task, Reply], waiting: Waiting) -> None:
         now = time.monotonic()
-        if said.waits and hand.left_s is None:
+        if waiting.waits and hand.left_s is None:
             hand.left_s = hand.deadline - now
-            hand.deadline = now + min(said.limit_s, LONGEST_WAIT_S) + self._deadline_s
-        elif not said.waits and hand.left_s is not None:
+            hand.deadline = now + min(waiting.limit_s, LONGEST_WAIT_S) + self._deadline_s
+        elif not waiting.waits and hand.left_s is not None:
             hand.deadline, hand.left_s = now + hand.left_s, None
 
     def _mourn(self, hand: _Hand[Task, Reply], work: _Work[Task]) -> Iterator[Lost[Task]]:

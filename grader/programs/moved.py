@@ -151,8 +151,8 @@ def observation_on_lines(
     places = [(launch.file, launch.line) for launch in launches]
     places += [(finding.file, finding.line) for finding in findings if finding.line]
     places += [(copy.file, copy.line) for copy in observation.copies]
-    said = [finding.message for finding in findings] + ([observation.cause] if observation.cause else [])
-    if any(place not in lines for place in places) or any(_names_a_line(message) for message in said):
+    messages = [finding.message for finding in findings] + ([observation.cause] if observation.cause else [])
+    if any(place not in lines for place in places) or any(_names_a_line(message) for message in messages):
         return None
     if any(launch.hazards or any(c.line not in kernels for c in launch.counters) for launch in launches):
         return None

@@ -65,8 +65,8 @@ def _included(source: SourceText, texts: Mapping[Path, str]) -> list[Path]:
     """Return the files that one includes: at the path that it says, or else any of that name."""
     paths = []
     for name in _INCLUDED.findall(texts[source.path]):
-        said = os.path.normpath(source.path.parent / name)
-        there = [path for path in texts if os.path.normpath(path) == said]
+        file = os.path.normpath(source.path.parent / name)
+        there = [path for path in texts if os.path.normpath(path) == file]
         paths += there or [path for path in texts if path.name == Path(name).name and path != source.path]
     return paths
 

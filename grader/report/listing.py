@@ -304,11 +304,11 @@ def _variant_notes(
     if variant.line and variant.file == file:
         notes.append((variant.line, Note("kernel", "", _("kernel of this variant"))))
     notes += of_checks
-    said = {c.message for c in result.checks if c.variant == name and c.line and c.status in FAULT_STATUSES}
+    messages = {c.message for c in result.checks if c.variant == name and c.line and c.status in FAULT_STATUSES}
     noted = set()
     for hazard in variant.hazards:
         # A hazard that a check has already put beside its line is not told twice, nor are its like in that line.
-        is_noted = (hazard.line, hazard.kind) in noted or any(hazard.message in message for message in said)
+        is_noted = (hazard.line, hazard.kind) in noted or any(hazard.message in message for message in messages)
         if hazard.line and (hazard.file or variant.file) == file and not is_noted:
             notes.append((hazard.line, Note("hazard", "bad", shortened(hazard.message))))
         noted.add((hazard.line, hazard.kind))

@@ -101,7 +101,7 @@ def predicted_table(
         "titles": titles,
         "rows": rows,
         "notes": [
-            *(f"{name}: {said}" for name, time in times.items() for said in causes(time, numbers)),
+            *(f"{name}: {cause}" for name, time in times.items() for cause in causes(time, numbers)),
             *filter(None, [unchecked]),
         ],
         "changes": list(changes),
@@ -236,13 +236,13 @@ def _page_row(job: ReportJob, column: VariantView, variant: Variant, baseline: s
             if ratio.is_sure and ratio.value < 1:
                 low, high = (numbers.decimal(1 / max(bound, LEAST_RATIO), 1) for bound in (ratio.high, ratio.low))
                 times = numbers.times(1 / max(ratio.value, LEAST_RATIO))
-                said = msg("predict.slower", times=times, what=what, low=low, high=high)
+                message = msg("predict.slower", times=times, what=what, low=low, high=high)
             elif ratio.is_sure:
-                said = msg("predict.ratio", times=numbers.times(ratio.value), what=what, low=low, high=high)
+                message = msg("predict.ratio", times=numbers.times(ratio.value), what=what, low=low, high=high)
             else:
                 value = numbers.decimal(ratio.value, 1)
-                said = msg("predict.ratio_unsure", ratio=value, what=what, low=low, high=high)
-            facts.append(text(said))
+                message = msg("predict.ratio_unsure", ratio=value, what=what, low=low, high=high)
+            facts.append(text(message))
     return {
         **column,
         "why": "",

@@ -290,8 +290,8 @@ def _cause_of(check: Check, members: Sequence[tuple[views.FaultView, Check]]) ->
 
     None where it is known what mends this one, by itself or in part.
     """
-    said = sentences_of(check.hint_said)
-    if check.repair is not None or any(sentence.id.startswith("repairs.") for sentence in said):
+    sentences = sentences_of(check.hint_said)
+    if check.repair is not None or any(sentence.id.startswith("repairs.") for sentence in sentences):
         return None
     place = check.variant, check.data.get("due_to")
     return next((entry for entry, other in members if (other.variant, other.check) == place), None)

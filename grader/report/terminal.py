@@ -271,8 +271,8 @@ def show_predicted(out: Console, table: PredictedTable) -> None:
         _hang(out, Text(shown["changes_note"], style="dim"), 0, 2)
     for change in shown["changes"]:
         _hang(out, Text(change["what"]), 3, 5)
-        for said in change["said"]:
-            _hang(out, Text(said), 5, 7)
+        for line in change["said"]:
+            _hang(out, Text(line), 5, 7)
         _show_diff(out, change["diff"])
 
 

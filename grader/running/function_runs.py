@@ -343,15 +343,15 @@ class FunctionRuns:
         array = inputs[name]
         return CallArgument(name, b"", array.tobytes(), is_output=parameter.is_output, width_bytes=array.itemsize)
 
-    def _of_second_call(self, reason: str, said: Message) -> LaunchOutcome:
+    def _of_second_call(self, reason: str, message: Message) -> LaunchOutcome:
         """Return the outcome of a call that is wrong after a right one, with the variables that have lived on."""
         kept = list(living_on(self.texts))
         if not 0 < len(kept) <= MAX_KEPT:
-            return LaunchOutcome("fault", reason=reason, said=said)
+            return LaunchOutcome("fault", reason=reason, said=message)
         names = [msg("pieces.in_line", name=name, line=line) for name, _file, line in kept]
         lives = msg("launches.lives_on", n=len(names), names=msg("pieces.listed", items=names, more=False))
         file, line = kept[0][1:] if len(kept) == 1 else ("", 0)
-        return LaunchOutcome("fault", reason=reason, said=joined(said, lives), line=line, file=file)
+        return LaunchOutcome("fault", reason=reason, said=joined(message, lives), line=line, file=file)
 
     # -- what came of a case ------------------------------------------------------------------
 
@@ -378,16 +378,16 @@ class FunctionRuns:
                     values = ", ".join(f"{key} = {value:g}" for key, value in inputs.items() if not value.ndim)
                     reason = "second_call_with" if values else "second_call"
                     with_values = {"values": values} if values else {}
-                    said = msg(f"launches.{reason}", what=what, **with_values)
-                    outcome = self._of_second_call(reason, said)
+                    message = msg(f"launches.{reason}", what=what, **with_values)
+                    outcome = self._of_second_call(reason, message)
                     difference = None
                     break
                 difference, changed = wrong, tuple(dict.fromkeys((*changed, *call.changed)))
                 if wrong.mismatches:
                     break
                 if call.not_of_device:
-                    said = msg("launches.not_of_device", name=call.not_of_device[0])
-                    outcome, difference = LaunchOutcome("fault", reason="by_host", said=said), None
+                    message = msg("launches.not_of_device", name=call.not_of_device[0])
+                    outcome, difference = LaunchOutcome("fault", reason="by_host", said=message), None
                     break
         return Run(
             case.kind,
@@ -408,8 +408,10 @@ class FunctionRuns:
         for output in differences:
             # Zeros may be what nobody wrote.
             if not output.mismatches and output.total * FLAG_SHARE >= most and np.any(expected[output.name]):
-                said = msg("launches.undone", name=output.name)
-                return Run(case.kind, case.sizes, LaunchOutcome("fault", reason="undone", said=said), None, drawn=True)
+                message = msg("launches.undone", name=output.name)
+                return Run(
+                    case.kind, case.sizes, LaunchOutcome("fault", reason="undone", said=message), None, drawn=True
+                )
         return None
 
     def _differences(

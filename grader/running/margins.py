@@ -157,8 +157,8 @@ def with_margin(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> Evid
     if wide.status != "ok" or any(h.kind == "out_of_bounds" and h.detail != "before" for h in wide.hazards):
         return evidence
     margin = next(margin for margin in margins if margin.holds(hazard, run.sizes))
-    said = msg("runs.margin", array=margin.array, bytes=margin.before + margin.after, line=hazard.line)
-    return replace(evidence, margin=said)
+    message = msg("runs.margin", array=margin.array, bytes=margin.before + margin.after, line=hazard.line)
+    return replace(evidence, margin=message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,9 +188,9 @@ class Halo:
 
     def of(self, evidence: Evidence) -> Evidence:
         """Evidence that was found with the halo, and says so."""
-        said = msg("runs.halo", array=self.array, n=self.elements)
+        message = msg("runs.halo", array=self.array, n=self.elements)
         unmeasured = {**evidence.unmeasured, "time": msg("runs.halo_untimed", array=self.array)}
-        return replace(evidence, halo=said, margin=None, unmeasured=unmeasured)
+        return replace(evidence, halo=message, margin=None, unmeasured=unmeasured)
 
 
 def halo_of(evidence: Evidence, kernel: BoundKernel) -> Halo | None:

@@ -150,8 +150,8 @@ def _title_page(file: YamlFile, given: object) -> dict[str, str]:
     fields = {} if given is None else given
     if isinstance(fields, dict):
         fields = {key: "" if value is None else file.as_text(value, (*keys, str(key))) for key, value in fields.items()}
-    said = msgspec.structs.asdict(file.decode(TitlePageSettings, keys, fields))
-    return {key: text for key, text in said.items() if text}
+    fields_given = msgspec.structs.asdict(file.decode(TitlePageSettings, keys, fields))
+    return {key: text for key, text in fields_given.items() if text}
 
 
 def _is_misspelt(name: str, lab_id: str) -> bool:

@@ -179,8 +179,8 @@ class _Cell(msgspec.Struct):
 
     @property
     def text(self) -> str:
-        said = self.source or self.input
-        return said if isinstance(said, str) else "".join(said)
+        lines = self.source or self.input
+        return lines if isinstance(lines, str) else "".join(lines)
 
 
 class _Sheet(msgspec.Struct):

@@ -320,17 +320,17 @@ def speak(language: str) -> None:
     i18n.use(language)
 
 
-def _shown(said: object, stored: object) -> object:
+def _shown(message: object, stored: object) -> object:
     """Return the texts of a message, a list of messages or a dictionary of them."""
-    if isinstance(said, list):
-        old = stored if isinstance(stored, list) and len(stored) == len(said) else [""] * len(said)
-        return [_shown(one, was) for one, was in zip(said, old, strict=True)]
-    if isinstance(said, dict):
+    if isinstance(message, list):
+        old = stored if isinstance(stored, list) and len(stored) == len(message) else [""] * len(message)
+        return [_shown(one, was) for one, was in zip(message, old, strict=True)]
+    if isinstance(message, dict):
         old_texts = stored if isinstance(stored, dict) else {}
-        return {key: _shown(one, old_texts.get(key, "")) for key, one in said.items()}
-    assert isinstance(said, Message)
+        return {key: _shown(one, old_texts.get(key, "")) for key, one in message.items()}
+    assert isinstance(message, Message)
     try:
-        return text(said)
+        return text(message)
     except NoWordsError:
         if not stored:
             raise

@@ -23,9 +23,9 @@ def sizes(**sizes: int) -> str:
 
 def sentences(parts: list[str]) -> str:
     """Join sentences; a compiler's text gets the full stop that it lacks before the next sentence."""
-    said = [part for part in parts if part]
-    stops = ["." if after[0].isupper() and part[-1].isalnum() else "" for part, after in pairwise(said)]
-    return " ".join(part + stop for part, stop in zip(said, [*stops, ""], strict=False))
+    kept = [part for part in parts if part]
+    stops = ["." if after[0].isupper() and part[-1].isalnum() else "" for part, after in pairwise(kept)]
+    return " ".join(part + stop for part, stop in zip(kept, [*stops, ""], strict=False))
 
 
 def listed(items: list[str], more: bool) -> str:

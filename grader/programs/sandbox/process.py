@@ -164,9 +164,9 @@ class ProgramProcess:
     def ready(self, deadline: float | None = None) -> Ready:
         """Return what the process says when it is ready.  Raises DeadlinePassed, PeerGone: it does not say so."""
         if self._ready is None:
-            said = self._child.channel.receive(deadline)
-            assert isinstance(said, Ready)
-            self._ready = said
+            reply = self._child.channel.receive(deadline)
+            assert isinstance(reply, Ready)
+            self._ready = reply
         return self._ready
 
     def ended(self) -> Ending:
@@ -193,20 +193,20 @@ class ProgramProcess:
             channel.send(Again() if order == self._last else order)
             self._last = order if self._ready is not None and self._ready.card is not None else None
             while True:
-                said = channel.receive(deadline)
-                match said:
+                reply = channel.receive(deadline)
+                match reply:
                     case Printed():
-                        emit(said.descriptor, said.data)
+                        emit(reply.descriptor, reply.data)
                     case Wanted():
-                        channel.send(code(said))
+                        channel.send(code(reply))
                     case Done():
-                        if said.is_last:
+                        if reply.is_last:
                             self.close()
-                        return said.observation
+                        return reply.observation
                     case Broken():
-                        error = InternalError(msg("programs.process_failed", reason=said.reason[:300]))
+                        error = InternalError(msg("programs.process_failed", reason=reply.reason[:300]))
                         # For the log file that the command line writes.
-                        error.add_note(said.traceback)
+                        error.add_note(reply.traceback)
                         self.close()
                         raise error
         except DeadlinePassed:

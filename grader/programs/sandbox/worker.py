@@ -55,8 +55,8 @@ def main(connection: socket.socket, *options: str) -> None:
         try:
             # Runs of one program, each with all of its state made anew.
             while True:
-                said = channel.receive()
-                order = last if isinstance(said, Again) else said
+                request = channel.receive()
+                order = last if isinstance(request, Again) else request
                 assert isinstance(order, Order)
                 last = order if card is not None else None
                 run = ProgramRun(order, channel, card)

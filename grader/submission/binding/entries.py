@@ -124,13 +124,13 @@ class Entry:
 
         A number only counts, so it says no more than that the parameter's name holds.
         """
-        said = []
+        words = []
         for name, value in self.template_values.items():
             if re.fullmatch(r"(?:\([\w: ]*\)\s*)?-?\d+|true", value):
-                said += [name] if not re.fullmatch(r"(?:\([\w: ]*\)\s*)?0+", value) else []
+                words += [name] if not re.fullmatch(r"(?:\([\w: ]*\)\s*)?0+", value) else []
             elif value != "false" and "::" in value:
-                said.append(value.rpartition("::")[2])
-        return " ".join([*said, self.kernel.name])
+                words.append(value.rpartition("::")[2])
+        return " ".join([*words, self.kernel.name])
 
     @property
     def is_padded(self) -> bool:
