@@ -334,7 +334,7 @@ def _headers_above(paths: Sequence[Path]) -> list[Path]:
             for match in _HEADER.finditer(file.read(MAX_SEARCHED_BYTES)):
                 header = (path.parent / os.fsdecode(match[1])).resolve()
                 if header not in headers and header.is_file():
-                    headers[header] = match[1].startswith(b"../")
+                    headers[header] = b".." in match[1].split(b"/")
                     queue.append(header)
     return [header for header, leads_out in headers.items() if leads_out]
 

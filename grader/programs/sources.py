@@ -252,7 +252,7 @@ def _place(path: Path, folder: Path) -> str:
 
 def _own_header(name: str, beside: Path, *places: Path) -> Path | None:
     path = find_header(name, beside.parent, *places)
-    if path is None and name.startswith("../"):
+    if path is None and ".." in Path(name).parts:
         # The rest of a course's tree was not handed in; its file may lie beside.
         path = find_header(Path(name).name, beside.parent, *places)
     return path
@@ -348,7 +348,7 @@ def _include(match: re.Match[str], beside: Path, places: Sequence[Path]) -> str:
         # A course's own, in a folder that was not handed in: `../common/book.h`.
         name = Path(wanted).name
         return f"{match[1]}<{name}>" if (_STAND_INS / name).is_file() else match[0]
-    return f'{match[1]}"{_place(path, folder)}"' if wanted.startswith("../") else match[0]
+    return f'{match[1]}"{_place(path, folder)}"' if ".." in Path(wanted).parts else match[0]
 
 
 _OF_SOURCES = frozenset({".cu", ".cuh", ".h", ".hpp"})

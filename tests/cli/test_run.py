@@ -277,7 +277,7 @@ def test_headers_that_lie_above_are_found_from_wherever_it_is_started(
         "__global__ void k(int *p) { *p = SEVEN; }\n"
         "int main() { int *p, h; cudaMalloc(&p, 4); k<<<1, 1>>>(p); cudaMemcpy(&h, p, 4, cudaMemcpyDeviceToHost); "
         'cudaFree(p); printf("%d\\n", h); }\n',
-        "course/week1/own.h": '#include "../common/common.h"\n',
+        "course/week1/own.h": '#include "./../common/common.h"\n',
         "course/week1/by_own.cu": '#include "own.h"\nint main() { return SEVEN; }\n',
         "course/week1/secret.cu": '#include "../../secret.txt"\nint main() { return SECRET; }\n',
         "secret.txt": "#define SECRET 3\n",
