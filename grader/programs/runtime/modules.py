@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from grader.message import msg
 from grader.programs.device_linking import DefinedTwice, linked_ptx
@@ -225,8 +226,9 @@ def get_global(state: State, place: Place, address: int, size: int, module: int,
             state.guest.pack("Q", out, value)
 
 
-def launch(state: State, place: Place, function: int, *numbers: int) -> int:
-    gx, gy, gz, bx, by, bz, shared_bytes, stream, parameters, extra = numbers
+def launch(state: State, place: Place, function: int, *numbers: int, is_cooperative: bool = False) -> int:
+    gx, gy, gz, bx, by, bz, shared_bytes, stream, parameters = numbers[:9]
+    extra = 0 if is_cooperative else numbers[9]
     kernel = state.kernels.get(function)
     if kernel is None:
         raise CudaError(_INVALID_HANDLE)
@@ -242,7 +244,7 @@ def launch(state: State, place: Place, function: int, *numbers: int) -> int:
     if len(kernel.types) != len(sizes):
         # The name tells no types: what is an address of memory there is a pointer.
         kernel = replace(kernel, types=tuple("void*" if _is_address(state, value) else "?" for value in values))
-    asked = Configured((gx, gy, gz), (bx, by, bz), shared_bytes, stream, place)
+    asked = Configured((gx, gy, gz), (bx, by, bz), shared_bytes, stream, place, is_cooperative)
     return launch_by_call(state, kernel, asked, values)
 
 
@@ -358,6 +360,7 @@ HANDLERS: Handlers = {
     "cuModuleGetFunction": ("iii", get_function),
     "cuModuleGetGlobal": ("iiii", get_global),
     "cuLaunchKernel": ("iiiiiiiiiii", launch),
+    "cuLaunchCooperativeKernel": ("iiiiiiiiii", partial(launch, is_cooperative=True)),
     "cuLinkCreate": ("i", create_link),
     "cuLinkAddData": ("iii", add_to_link),
     "cuLinkComplete": ("iii", complete_link),

@@ -75,8 +75,9 @@ int main() {
     cuMemcpyDtoH(h.data(), out, n * sizeof(float));
     printf("%d %g %g\n", (int)size, h[0], h[99]);
     void *filled[] = {&out};
-    cuLaunchKernel(fill, 1, 1, 1, 32, 1, 1, 0, 0, filled, nullptr);
-    int last[32];
+    int last[32], resident;
+    cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&resident, fill, 32, 0, CU_OCCUPANCY_DEFAULT);
+    printf("%d %d ", resident > 0, cuLaunchCooperativeKernel(fill, 1, 1, 1, 32, 1, 1, 0, 0, filled));
     cuMemcpyDtoH(last, out, sizeof last);
     printf("%d %d\n", last[0], last[31]);
     printf("%d", cuMemsetD32(out, 70000, 32));

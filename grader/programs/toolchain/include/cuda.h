@@ -197,6 +197,7 @@ enum CUmem_advise {
 #define CU_DEVICE_CPU ((CUdevice)-1)
 #define CU_DEVICE_INVALID ((CUdevice)-2)
 enum CUmemAttach_flags { CU_MEM_ATTACH_GLOBAL = 1, CU_MEM_ATTACH_HOST = 2, CU_MEM_ATTACH_SINGLE = 4 };
+enum CUoccupancy_flags { CU_OCCUPANCY_DEFAULT = 0, CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE = 1 };
 enum CUfunc_cache { CU_FUNC_CACHE_PREFER_NONE = 0, CU_FUNC_CACHE_PREFER_SHARED = 1, CU_FUNC_CACHE_PREFER_L1 = 2, CU_FUNC_CACHE_PREFER_EQUAL = 3 };
 typedef struct CUexecAffinityParam_st { int type; union { struct { unsigned val; } smCount; } param; } CUexecAffinityParam;
 typedef struct CUctxCigParam_st { int sharedDataType; void *sharedData; } CUctxCigParam;
@@ -213,6 +214,7 @@ GRADER_DRIVER(cuModuleUnload, CUmodule module)
 GRADER_DRIVER(cuModuleGetFunction, CUfunction *function, CUmodule module, const char *name)
 GRADER_DRIVER(cuModuleGetGlobal, CUdeviceptr *address, size_t *bytes, CUmodule module, const char *name)
 GRADER_DRIVER(cuLaunchKernel, CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared_bytes, CUstream stream, void **parameters, void **extra)
+GRADER_DRIVER(cuLaunchCooperativeKernel, CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared_bytes, CUstream stream, void **parameters)
 #undef GRADER_DRIVER
 // What the compiler of a module is asked for besides is of no use here: it is read as it is.
 inline CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned, CUjit_option *, void **, GRADER_PLACE) { return cuModuleLoadData(module, image, GRADER_HERE); }
@@ -358,6 +360,7 @@ inline CUresult cuFuncGetAttribute(int *value, CUfunction_attribute which, CUfun
     return CUDA_SUCCESS;
 }
 GRADER_AS(cuOccupancyMaxActiveBlocksPerMultiprocessor, GRADER_AT(int *blocks, CUfunction f, int threads, size_t shared_bytes), grader_cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, (const void *)f, threads, shared_bytes, GRADER_HERE))
+GRADER_AS(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, GRADER_AT(int *blocks, CUfunction f, int threads, size_t shared_bytes, unsigned), grader_cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, (const void *)f, threads, shared_bytes, GRADER_HERE))
 inline CUresult cuOccupancyMaxPotentialBlockSize(int *grid, int *block, CUfunction f, size_t (*)(int), size_t shared_bytes, int limit, GRADER_PLACE) {
     return (CUresult)grader_cudaOccupancyMaxPotentialBlockSize(grid, block, (const void *)f, shared_bytes, limit, GRADER_HERE);
 }
