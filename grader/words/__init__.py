@@ -209,7 +209,10 @@ def _of_cell(rows: str, cell: int) -> str:
 
 Record = TypeVar("Record", bound=msgspec.Struct)
 
-_FILES = ("labs", "programs", "diagnosis", "grading", "checks", "counted_checks", "work_checks", "repairs")
+_FILES = (
+    *("labs", "programs", "diagnosis", "grading", "predictions"),
+    *("checks", "counted_checks", "work_checks", "repairs"),
+)
 
 
 class NoWordsError(LookupError):
