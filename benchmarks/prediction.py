@@ -18,7 +18,7 @@ import json
 import sys
 import time
 import zlib
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from functools import partial
 from itertools import combinations
 from math import log
@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 
 import numpy as np  # noqa: E402
-from prediction_ratios import ratios  # noqa: E402
+from prediction_ratios import Row, ratios  # noqa: E402
 
 from grader.timing.instructions import Processor, read_device  # noqa: E402
 from grader.timing.model import FITTED, UNITS, Coefficients, spread_of, time_of  # noqa: E402
@@ -130,17 +130,6 @@ warps at one address."""
 FOLDS = 5
 UNSEEN = ("unseen", "blind")
 """What stands for the lab of launches that nothing is fitted to."""
-
-
-@dataclass(frozen=True)
-class Row:
-    """A launch that was followed and timed."""
-
-    id: str
-    family: str
-    lab: str
-    asked: Profile
-    time_us: float
 
 
 def told() -> set[str]:

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from itertools import combinations
 from math import log
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from grader.timing.instructions import Processor
 from grader.timing.model import FITTED, ONE_PROGRAM, TWO_PROGRAMS, ratio_spread, time_of
+from grader.timing.profile import Profile
 
-if TYPE_CHECKING:
-    from prediction import Row
+
+@dataclass(frozen=True)
+class Row:
+    """A launch that was followed and timed."""
+
+    id: str
+    family: str
+    lab: str
+    asked: Profile
+    time_us: float
 
 
 def program_of(row: Row) -> str:
