@@ -126,9 +126,9 @@ def _followed(called: Called, seen: SeenLaunch, processor: Processor) -> Followe
     arguments = tuple(_argument(argument) for argument in seen.arguments)
     if None in arguments:
         return msg("predict.struct", kernel=seen.kernel)
-    shape = LaunchShape(seen.grid, seen.block, seen.shared_bytes)
+    shape = LaunchShape(seen.grid, seen.block, seen.shared_bytes, takes.registers, takes.shared_bytes)
     given = tuple(argument for argument in arguments if argument is not None)
-    return followed_launch(compiled.ptx, seen.symbol, shape, given, takes, processor)
+    return followed_launch(compiled.ptx, seen.symbol, shape, given, processor)
 
 
 def _argument(argument: SeenArgument) -> tuple[int, str, bytes] | None:

@@ -11,7 +11,6 @@ from math import exp, prod
 import numpy as np
 from msgspec import structs
 
-from grader.compiler.result import Resources
 from grader.devices import MAX_GRID
 from grader.lab.records import Sizes
 from grader.launching.backend import BufferArgument, ScalarArgument
@@ -58,11 +57,16 @@ class FollowedLaunch:
 
 @dataclass(frozen=True, slots=True)
 class LaunchShape:
-    """What stands between `<<<` and `>>>`; shared_bytes: of dynamic shared memory."""
+    """A launch's size, and what it takes of a multiprocessor.
+
+    dynamic_bytes, static_bytes: of shared memory, as the launch asks for and as the kernel has it.
+    """
 
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
-    shared_bytes: int
+    dynamic_bytes: int
+    registers: int
+    static_bytes: int
 
 
 def predict_kernel(
@@ -118,9 +122,9 @@ def followed(
         else (0, (number := a.converted()).dtype.str, number.tobytes())
         for a in request.arguments
     )
-    shape = LaunchShape(request.grid, request.block, request.shared_bytes)
     takes = machine.built.result.resources[machine.entry]
-    return followed_launch(ptx, request.entry, shape, arguments, takes, processor, most_steps)
+    shape = LaunchShape(request.grid, request.block, request.shared_bytes, takes.registers, takes.shared_bytes)
+    return followed_launch(ptx, request.entry, shape, arguments, processor, most_steps)
 
 
 def followed_launch(
@@ -128,19 +132,18 @@ def followed_launch(
     entry: str,
     shape: LaunchShape,
     arguments: tuple[tuple[int, str, bytes], ...],
-    takes: Resources,
     processor: Processor,
     most_steps: int = MOST_STEPS,
 ) -> FollowedLaunch | Message:
-    """The same of a launch whose program is compiled; takes: of the device's registers and shared memory."""
+    """The same of a launch whose program is compiled."""
     why_not = why_unpredictable(_parsed(ptx), entry)
     if why_not is not None:
         return why_not
     for axis, blocks, most in zip("xyz", shape.grid, MAX_GRID, strict=True):
         if blocks > most:
             return msg("predict.grid_limit", axis=axis, blocks=blocks, most=most)
-    shared = shape.shared_bytes + takes.shared_bytes
-    resident = resident_blocks(processor, prod(shape.block), takes.registers, shared)
+    shared = shape.dynamic_bytes + shape.static_bytes
+    resident = resident_blocks(processor, prod(shape.block), shape.registers, shared)
     if not resident:
         return msg("predict.does_not_fit", device=processor.name)
     if sum(size_bytes for size_bytes, _dtype, _number in arguments) > MOST_BYTES:
@@ -149,7 +152,9 @@ def followed_launch(
     return FollowedLaunch(
         ptx,
         entry,
-        *(shape.grid, shape.block, shape.shared_bytes),
+        shape.grid,
+        shape.block,
+        shape.dynamic_bytes,
         arguments,
         resident,
         cache_bytes,
