@@ -23,6 +23,7 @@ from grader.repair.nodes import (
     value_of,
 )
 from grader.submission.cpp.tree import declared_name
+from grader.submission.lexical import Edit
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -33,7 +34,8 @@ MOST = 16
 UNLIKE = -1.0
 """What a change costs of the one token that breaks a pattern: it comes before what moves the same numbers elsewhere."""
 _TOKEN = re.compile(r"[^\W\d]\w*|\d+\.?\d*\w*|\S")
-_LETTERS = ("xyzw", "rgba")
+MEMBERS = "xyzw"
+_LETTERS = (MEMBERS, "rgba")
 _NUMBERED = re.compile(r"(.*?)(\d+)[uUlLfF]*")
 _LANES = 32
 
@@ -50,6 +52,7 @@ def likeness_changes(function: Function) -> Iterator[Change]:
     """Yield the changes of what breaks a pattern, in order of the text."""
     yield from _lacking(function)
     yield from _flat_rows(function)
+    yield from _shorter(function)
     for rows in _alike(function):
         tokens = [_tokens(function, row) for row in rows]
         yield from _odd_ones(function, tokens)
@@ -103,6 +106,39 @@ def _flat_rows(function: Function) -> Iterator[Change]:
                 continue
             for cost, length in ((0.2, sizes[access.array][1]), (0.8, sizes[access.array][0])):
                 yield function.replacement("index", factor, length, cost, "flat_row")
+
+
+def _shorter(function: Function) -> Iterator[Change]:
+    """`s.x += d.x * f; s.y += d.y * f; s.z += d.z;` with the factor, or the term, that those beside it have."""
+    for block in function.nodes:
+        rows = (
+            [n for n in listed(block) if n.type == "expression_statement"] if block.type == "compound_statement" else []
+        )
+        shapes = [_shape(function, row) for row in rows]
+        for at, (row, shape) in enumerate(zip(rows, shapes, strict=True)):
+            around = [n for n in (at - 2, at - 1, at + 1, at + 2) if 0 <= n < len(rows)]
+            longer = [n for n in around if len(shapes[n]) == len(shape) + 2]
+            if len(longer) < LEAST - 1 or len({shapes[n] for n in longer}) != 1:
+                continue
+            model = [token.text for token in _tokens(function, rows[longer[0]])]
+            other = [token.text for token in _tokens(function, rows[longer[1]])]
+            own = _tokens(function, row)
+            whole = shapes[longer[0]]
+            places = [p for p in range(1, len(whole) - 1) if whole[p] in "+-*/" and whole[p + 1] == "w"]
+            for p in (p for p in places if (*whole[:p], *whole[p + 2 :]) == shape):
+                word = _of_row(own, model, other, p + 1)
+                end = own[p - 1].start + len(own[p - 1].text)
+                edit = Edit(end, end, f" {model[p]} {word}")
+                yield Change("expression", function.line(row), (edit,), UNLIKE, "unlike", "factor")
+
+
+def _of_row(own: Sequence[_Token], model: Sequence[str], other: Sequence[str], place: int) -> str:
+    """Return a word of two rows as a third one would have it: "dx" of "dy" and "dz" in that of x."""
+    word = model[place]
+    if word == other[place] or word[:-1] != other[place][:-1]:
+        return word
+    letters = {token.text[-1] for token in own if token.text[-1] in MEMBERS and token.text not in (*model, *other)}
+    return word[:-1] + letters.pop() if len(letters) == 1 else word
 
 
 def _alike(function: Function) -> Iterator[list[Node]]:

@@ -35,7 +35,6 @@ MOST_PAIRS = 3
 _FRACTION = re.compile(r"(\d+\.\d*|\.\d+)([fF]?)")
 _WHOLE = re.compile(r"\d{1,6}")
 _LARGEST = re.compile(r"\w*_MAX|INFINITY|HUGE_VALF?|CUDART_\w*INF\w*")
-_BUILTIN = re.compile(r"(?:threadIdx|blockIdx)\.[xyz]")
 
 
 def mixup_changes(function: Function) -> Iterator[Change]:
@@ -64,7 +63,6 @@ def mixup_changes(function: Function) -> Iterator[Change]:
             case "identifier":
                 yield from _opposite_limit(function, node)
             case "subscript_expression":
-                yield from _by_own_name(function, node)
                 yield from _zero_outside(function, node)
             case "update_expression" | "assignment_expression":
                 yield from _pointer_step(function, node)
@@ -350,23 +348,6 @@ def _filled_up(function: Function, node: Node) -> Iterator[Change]:
     for kind, others in _FILLERS.items():
         for place, other in enumerate(others if kind in words else ()):
             yield function.replacement("initial_value", filler, other, 1.8 + 0.3 * place, "neutral", "neutral")
-
-
-def _by_own_name(function: Function, node: Node) -> Iterator[Change]:
-    """`s[threadIdx.x]` by a variable of the function that is made of it: `s[lid]` with `lid = threadIdx.x + R`."""
-    index = index_of(node)
-    if index is None or not _BUILTIN.fullmatch(function.text(index)):
-        return
-    known = function.known_at(node)
-    for declared in function.nodes:
-        value, name = value_of(declared), declared_name(declared)
-        if (
-            value is not None
-            and name in known
-            and known[name].role == "index"
-            and function.text(index) in function.text(value)
-        ):
-            yield function.replacement("index", index, name, 1.8, "index")
 
 
 _LIMITED = re.compile(r"min\((?P<index>[^(),]+), *(?P<size>\w+) - 1\)")

@@ -15,6 +15,7 @@ from grader.repair.conditions import clip_changes, guard_changes, surplus_change
 from grader.repair.expressions import expression_changes
 from grader.repair.function import Change, Function, functions_of
 from grader.repair.host_arguments import field_changes
+from grader.repair.indices import index_changes
 from grader.repair.launches import (
     Launch,
     crosswise,
@@ -26,6 +27,7 @@ from grader.repair.launches import (
     sides_at,
 )
 from grader.repair.likenesses import likeness_changes
+from grader.repair.limits import limit_slips
 from grader.repair.loops import loop_changes
 from grader.repair.mixups import mixup_changes
 from grader.repair.omissions import omission_changes
@@ -79,6 +81,7 @@ def changes_of(
         changes += [*left_out_changes(function), *pitfall_changes(function)]
         changes += [*slip_changes(function), *typing_changes(function), *loop_changes(function)]
         changes += [*likeness_changes(function), *omission_changes(function), *mixup_changes(function)]
+        changes += [*index_changes(function), *limit_slips(function)]
         yield from ((function, _with_part(function, change)) for change in changes)
 
 

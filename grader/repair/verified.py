@@ -248,7 +248,7 @@ DETAILS = {
         "guard": (
             "missing missing_limit missing_around removed continues returns returns_early returns_break returns_late "
             "returns_around loop flattened break clamped warp else turned late one "
-            "first_last goes_on"
+            "first_last goes_on as_read other_side"
         ),
         "initial_value": "missing goes_on unset stored added positive zero else anew neutral other_end",
         "bound": "remainder tail beyond shuffle rounded start end step neighbours stride stride_blocks",
@@ -260,7 +260,7 @@ DETAILS = {
             "chained opposite shuffle_way neighbour factor squared unused unsigned signed narrow integer "
             "not_shared lost macro shadowed stale atomic brackets twice order all_lanes lane fraction itself "
             "order_after by_distance by_xor bits turned_values member step_left_out store_left_out toggle_left_out "
-            "side_left_out power turned_difference coefficients"
+            "side_left_out power turned_difference coefficients mask_first"
         ),
         "index": (
             "exchanged unused axes axes_next names_next tile macro macro_name threads everything crossed limit groups "

@@ -12,6 +12,13 @@ MIXUPS: Texts = {
         "In line {line} a number is added to an element where it belongs in the index, or to the index where it "
         "belongs behind the brackets."
     ),
+    "guard_as_read": N_("The condition in line {line} tests another index than the one that is read."),
+    "guard_other_side": N_(
+        "The condition in line {line} tests one side of the border: the other side has to be tested as well."
+    ),
+    "expression_mask_first": N_(
+        "Two arguments of the shuffle in line {line} are in each other's place: the mask comes first."
+    ),
     "guard_first_last": N_(
         "The condition in line {line} lets through the first thread instead of the last one, or the other way round."
     ),

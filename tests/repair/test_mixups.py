@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from grader.repair.indices import index_changes
 from grader.repair.likenesses import likeness_changes
+from grader.repair.limits import limit_slips
 from grader.repair.mixups import mixup_changes
 from grader.repair.omissions import omission_changes
 from grader.repair.several_places import idea_changes
@@ -38,6 +40,18 @@ IN_LOOP = "float sum = 0;\nfor (int k = 0; k < n; k++) {\nsum = 0;\nsum += a[k];
             f"{TILE}s[t] = a[g + t];\ns[t + 256] = a[g + t + 256];\na[g + t] = s[t];\na[g + t + 256] = s[t + 256];",
             "\na[g + t + 256] = s[t + 256];",
             "",
+        ),
+        (
+            likeness_changes,
+            "float s = a[0], x = 0, y = 0, z = 0;\nx += a[1] * s;\ny += a[2] * s;\nz += a[3] * s;",
+            "[3] * s",
+            "[3]",
+        ),
+        (
+            likeness_changes,
+            "float s = a[0], dx = s, dy = s, dz = s;\nout[0] = x + s * dx;\nout[1] = y + s * dy;\nout[2] = z + s * dz;",
+            "x + s * dx",
+            "x + s",
         ),
         (omission_changes, "float4 v = b[n];\nv.x = 1;\nv.y = 2;\nb[n] = v;", "\nb[n] = v;", ""),
         (
@@ -102,7 +116,7 @@ IN_LOOP = "float sum = 0;\nfor (int k = 0; k < n; k++) {\nsum = 0;\nsum += a[k];
             "(d - t) * (r - l)",
         ),
         (mixup_changes, "if (a[0] > 4.0f) out[0] = 1;", "4.0f", "2.0f"),
-        (mixup_changes, "int t = threadIdx.x + 2;\nout[t] = a[t];", "a[t]", "a[threadIdx.x]"),
+        (index_changes, "int t = threadIdx.x + 2;\nout[t] = a[t];", "a[t]", "a[threadIdx.x]"),
         (
             mixup_changes,
             "int k = threadIdx.x;\nout[0] = (k < n && k < n) ? a[k * n + k] : 0;",
@@ -118,6 +132,58 @@ IN_LOOP = "float sum = 0;\nfor (int k = 0; k < n; k++) {\nsum = 0;\nsum += a[k];
         ),
         (mixup_changes, "int row = threadIdx.y;\nout[row * n + 1] = 1;", "row * n", "row * blockDim.x"),
         (mixup_changes, IN_LOOP.replace("sum = 0;\nsum +=", "sum +="), "{\nsum", "{\nsum = 0;\nsum"),
+        (index_changes, "int i = blockIdx.x * blockDim.x + threadIdx.x;\nout[i] = 1;", "x * b", "x + b"),
+        (index_changes, "int r = threadIdx.y, c = threadIdx.x;\nout[r * n + c] = 1;", "r * n", "r + n"),
+        (
+            index_changes,
+            "for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i++) out[i] = 1;",
+            " * blockDim.x",
+            "",
+        ),
+        (
+            index_changes,
+            "int w = (blockIdx.x * blockDim.x + threadIdx.x) / 32;\nout[w] = 1;",
+            "(blockIdx.x * blockDim.x + threadIdx.x)",
+            "blockIdx.x * blockDim.x + threadIdx.x",
+        ),
+        (
+            index_changes,
+            "int y = blockIdx.y * 8 + threadIdx.y;\nfor (int k = 0; k < 8; k++) out[(y + k) * n] = k;",
+            "(y + k)",
+            "(threadIdx.y + k)",
+        ),
+        (
+            index_changes,
+            "int i = blockIdx.x * 32 + threadIdx.x;\n__shared__ float s[32];\ns[threadIdx.x] = a[i];",
+            "s[threadIdx.x]",
+            "s[i]",
+        ),
+        (
+            index_changes,
+            "int y = threadIdx.y;\n__shared__ float s[32];\nfor (int k = 0; k < 8; k++) s[k] = a[(y + k) * n];",
+            "(y + k)",
+            "y",
+        ),
+        (
+            index_changes,
+            "int i = blockIdx.x * 32 * 4 + threadIdx.x;\nfor (int k = 0; k < 4; k++) {\nout[i] = 1;\ni += 32;\n}",
+            "32 * 4",
+            "32",
+        ),
+        (index_changes, "int t = threadIdx.x, i = t;\nout[i] = max(out[i], i & n);", "i & n", "t & n"),
+        (limit_slips, "int i = threadIdx.x;\nout[i] = i + 8 < n ? a[i + 8] : 0;", "i + 8 <", "i <"),
+        (limit_slips, "int i = threadIdx.x, r = n;\nif (i >= r && i < n - r) out[i] = 1;", "i >= r && ", ""),
+        (
+            limit_slips,
+            "int c = threadIdx.x, r = threadIdx.y, w = n, h = n;\nif (r < h && c < w) out[c] = 1;\n"
+            "else if (c < w) out[r] = 2;",
+            "h && c < w",
+            "h",
+        ),
+        (limit_slips, "for (int j = 0; j < n; j += 8) out[j] = n;", "j += 8", "n += 8"),
+        (limit_slips, "for (int k = -n; k <= n; k++) out[k + n] = 1;", "= -n", "= n"),
+        (limit_slips, "for (int d = 16; d > 0; d /= 2) out[d] = 1;", "d /= 2", "d -= 2"),
+        (limit_slips, "float v = a[0];\nv += __shfl_down_sync(0xffffffff, v, 4);", "0xffffffff, v", "v, 0xffffffff"),
     ],
 )
 def test_what_was_mixed_up_or_left_out(make: Make, right: str, mended: str, wrong: str) -> None:
