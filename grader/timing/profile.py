@@ -10,7 +10,7 @@ fetched every wave.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil, prod
 
@@ -222,7 +222,7 @@ def _count(base: BlockTrace, counts: Profile) -> None:
 def _sectors(base: BlockTrace, missed: Mapping[int, tuple[float, float, float]], counts: Profile) -> None:
     """Return the sectors that go to the L2 cache, by line; `made.l2_sectors` are known."""
     asked: dict[int, list[float]] = {}
-    for event in _global(base):
+    for event, is_together in _with_meetings(base):
         cost, ideal = float(event.pattern.cost.sum()), float(event.pattern.ideal.sum())
         if event.op == "load":
             entry = asked.setdefault(id(event.instruction), [event.instruction.location.line, 0.0, 0.0])
@@ -230,7 +230,7 @@ def _sectors(base: BlockTrace, missed: Mapping[int, tuple[float, float, float]],
             entry[2] += ideal
         else:
             # The L2 cache takes as long for one sector of a line as for four.
-            lines = float(event.pattern.lines.sum())
+            lines = _stored_lines(event, is_together)
             counts.stored_sectors += LINE_SECTORS * lines
             counts.stored_dense += LINE_SECTORS * float(np.ceil(event.pattern.ideal / LINE_SECTORS).sum())
             counts.line(event.instruction.location.line).stored_sectors += LINE_SECTORS * lines
@@ -241,6 +241,31 @@ def _sectors(base: BlockTrace, missed: Mapping[int, tuple[float, float, float]],
         counts.line(int(number)).l2_sectors += scale * fetched[key]
         # What is fetched once and used by several requests is not fetched more often than that.
         counts.l2_dense += scale * min(fetched[key], ideal)
+
+
+GATHERED = 16
+"""Lines of a request up to which L1 hands the stores of several warps to one line on as one, where these come one after
+another: of 16 it did, of 32 none (H200)."""
+
+
+def _with_meetings(base: BlockTrace) -> Iterator[tuple[Request, bool]]:
+    """Yield requests for global memory, and whether its warps come to each together: behind a barrier with no load
+    from global memory since, which they wait for one by one."""
+    is_together = ends_at_barrier = False
+    for event in base.events:
+        if isinstance(event, Executed):
+            is_together, ends_at_barrier = is_together or ends_at_barrier, event.schedule.barriers > 0
+        elif event.space == "global":
+            yield event, is_together
+            is_together = is_together and event.op != "load"
+
+
+def _stored_lines(event: Request, is_together: bool) -> float:
+    """Return the lines, each as often as L2 is asked to store in it."""
+    lines = event.pattern.lines
+    if event.op != "store" or not is_together or lines.max(initial=0) > GATHERED:
+        return float(lines.sum())
+    return float(np.unique((event.pattern.sectors + event.place) // LINE_SECTORS).size)
 
 
 MOST_REPLAYED = 40_000

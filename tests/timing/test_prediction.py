@@ -108,6 +108,33 @@ def test_a_line_that_is_stored_in_part_is_a_whole_one_for_l2_and_is_read_from_me
     assert copied(8, text=COPY.replace("[%d5]", "[%d3]")).read_bytes == ELEMENTS * 32
 
 
+LOAD = "    ld.global.f32 %f0, [%d3];\n"
+BARRIER = "    bar.sync 0;\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "before", "times"),
+    [
+        (16, LOAD + BARRIER, 1),
+        (16, LOAD, 8),
+        (16, BARRIER + LOAD, 8),
+        (32, LOAD + BARRIER, 8),
+    ],
+    ids=["behind a barrier", "no barrier", "waiting for loads", "too many lines"],
+)
+def test_l1_gathers_what_warps_behind_a_barrier_store_to_a_few_lines(lines: int, before: str, times: int) -> None:
+    # Each of 8 warps stores to all lines of its block.
+    place = f"""    and.b32 %r4, %r3, {lines - 1};
+    shl.b32 %r4, %r4, 5;
+    shr.u32 %r5, %r3, {lines.bit_length() - 1};
+    add.s32 %r4, %r4, %r5;
+    mad.lo.s32 %r4, %r1, 256, %r4;
+    mul.wide.s32 %d4, %r4, 4;
+"""
+    text = COPY.replace("    mul.wide.s32 %d4, %r4, 4;\n", place).replace(LOAD, before)
+    assert copied(1, text=text).stored_sectors == 4 * lines * times
+
+
 LOOP = """
 .version 8.0
 .target sm_75
