@@ -84,14 +84,23 @@ def _unbindable(evidence: Evidence, data: Mapping[str, object]) -> tuple[Message
     if detail == "parameter":
         message = msg("checks.present.unknown_parameter", **named)
     elif detail == "pointers":
-        got = int(str(data.get("got")))
-        message = msg(
-            "checks.present.arrays", kernel=_text(data, "kernel"), got=got, expected=int(str(data.get("expected")))
-        )
+        arrays = [p.name for p in evidence.lab.parameters if p.is_array]
+        return msg(
+            "checks.present.arrays",
+            kernel=_text(data, "kernel"),
+            got=int(str(data.get("got"))),
+            own=_text(data, "own"),
+            expected=int(str(data.get("expected"))),
+            arrays=", ".join(arrays),
+        ), msg("checks.present.hint_arrays", parameters=_parameters(evidence))
     else:
         message = msg("checks.present.parameters", kernel=_text(data, "kernel"))
-    hint = msg("checks.present.hint_parameters", parameters=", ".join(p.name for p in evidence.lab.parameters))
+    hint = msg("checks.present.hint_parameters", parameters=_parameters(evidence))
     return message, hint
+
+
+def _parameters(evidence: Evidence) -> str:
+    return ", ".join(p.name for p in evidence.lab.parameters)
 
 
 def _empty(evidence: Evidence, data: Mapping[str, object]) -> tuple[Message, Message]:
@@ -120,6 +129,14 @@ def judge_compiles(evidence: Evidence, settings: Settings) -> Verdict:
             return failed(msg("checks.compiles.timeout"), msg("checks.compiles.hint_endless"), kernel.line)
         case "crashed":
             return failed(msg("checks.compiles.crashed"), msg("checks.compiles.hint_endless"), kernel.line)
+        case "missing_entry" if compilation.missing_headers:
+            header, file, line = compilation.missing_headers[0]
+            headers = ", ".join(name for name, _file, _line in compilation.missing_headers)
+            return failed(
+                msg("checks.compiles.needs_header", kernel=kernel.name, header=header, file=file, n=line),
+                msg("checks.compiles.hint_missing_headers", headers=headers),
+                line=line if file == kernel.file else kernel.line,
+            )
         case "missing_entry":
             return failed(
                 msg("checks.compiles.missing_entry", kernel=kernel.name),

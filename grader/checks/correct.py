@@ -12,7 +12,7 @@ from math import prod
 import numpy as np
 
 from grader.checks import hazards, host
-from grader.checks.base import Verdict, failed, not_applicable, passed
+from grader.checks.base import Verdict, failed, not_applicable, not_measured, passed
 from grader.checks.outcomes import explained, grid_left_out, is_dynamic, of_set_bytes, seen_at, verdict_of_runs
 from grader.devices import UNSET_BYTE
 from grader.diagnosis.text import hazard_msg
@@ -199,8 +199,10 @@ def _of_narrow_parameter(evidence: Evidence, sizes: object) -> Message | None:
 
 def _of_another_task(evidence: Evidence, other: OtherInput) -> Verdict:
     inputs = ", ".join(p.name for p in evidence.lab.parameters if p.kind.is_read)
-    message = msg("checks.correct.other_task", array=other.array, values=other.values, line=other.line)
     hint = msg("checks.correct.hint_other_task", inputs=inputs)
+    if not other.values:
+        return not_measured(msg("checks.correct.not_filled", array=other.array, line=other.line), hint)
+    message = msg("checks.correct.other_task", array=other.array, values=other.values, line=other.line)
     return failed(message, hint, other.line, data={"array": other.array})
 
 
@@ -459,9 +461,11 @@ def inapplicable(evidence: Evidence) -> Message | None:
     can be asked of it, and its points are no part of what is possible.  None where it applies."""
     if evidence.bound.takes_sizes:
         return None
-    constants = evidence.bound.interpretations[0].constants
-    if constants:
-        return msg("checks.ragged_sizes.size_is_constant", name=constants[0][1])
+    interpretation = evidence.bound.interpretations[0]
+    covered = {size for covers in interpretation.launch.covers for size in covers.split("*")}
+    constant = next((name for role, name in interpretation.constants if role in covered), None)
+    if constant is not None:
+        return msg("checks.ragged_sizes.size_is_constant", name=constant)
     return msg("checks.ragged_sizes.takes_no_size")
 
 

@@ -36,6 +36,9 @@ LEAST_SHARE = 16
 MAX_CHANGED = 12
 """Input elements that are changed one by one to see whether a value is made of them."""
 
+MAX_LOOKED_AT = 8
+"""Elements behind the first that are looked at for one that is no border's."""
+
 LEAST_ROW = 4
 """Elements along an axis of which all but one are taken for a whole row."""
 
@@ -105,6 +108,9 @@ def diagnose(case: WrongCase) -> Diagnosis:
     if trace is None and case.got.dtype.itemsize < SELDOM_BYTES and not _is_share(unwritten, wrong):
         # A byte is what memory has that nobody wrote by chance, too.
         filling = unwritten = np.zeros_like(wrong)
+    told = _told(case, wrong, unwritten, tuple(difference.first)) if trace is not None else difference.first
+    if told != difference.first:
+        difference = compare(case.output, case.got, case.expected, case.tolerance, case.inputs, at=told)
     outcome = Outcome(
         case.got,
         case.expected,
@@ -122,7 +128,7 @@ def diagnose(case: WrongCase) -> Diagnosis:
         total=difference.total,
         wrong=int(np.count_nonzero(wrong)),
         unwritten=int(np.count_nonzero(unwritten)),
-        first=list(difference.first),
+        first=list(told),
         expected=_number(difference.expected),
         got=_number(difference.got),
         tile=list(case.tile),
@@ -144,12 +150,12 @@ def diagnose(case: WrongCase) -> Diagnosis:
         case.axes,
         case.outside_lines,
         race=race,
-        unwritten=bool(unwritten[difference.first]),
+        unwritten=bool(unwritten[told]),
         copied=_copied(case, wrong),
         is_on_host=case.is_on_host,
         is_unknown=not is_told,
     )
-    if filling[difference.first] and diagnosis.writer is not None:
+    if filling[told] and diagnosis.writer is not None:
         around = replace(around, got=msg("diagnosis.garbage"))
         if len(diagnosis.reads) < MAX_READS and all(read.origin != "nothing" for read in diagnosis.reads):
             # What other memory holds was not in it: where a value goes through a thread's own, its origin is a guess.
@@ -158,6 +164,32 @@ def diagnose(case: WrongCase) -> Diagnosis:
     elif diagnosis.got is None:
         around = replace(around, got=number(difference.got))
     return msgspec.structs.replace(diagnosis, sentences_said=sentences(diagnosis, around))
+
+
+def _told(case: WrongCase, wrong: Mask, unwritten: Mask, first: Index) -> Index:
+    """The wrong element that is told of: the first, but where most are written and it is not, the first that is; and
+    where all are wrong and it is made of less than others, as at a border, one that is made of as much as those."""
+    written = wrong & ~unwritten
+    if unwritten[first] and 2 * int(np.count_nonzero(written)) > int(np.count_nonzero(wrong)):
+        return _place(int(np.argmax(written)), wrong)
+    if not written.all() or case.needs is None:
+        return first
+    middle = _place(wrong.size // 2, wrong)
+    most = _needed(case, middle)
+    if _needed(case, first) >= most:
+        return first
+    nearby = (_place(k, wrong) for k in range(1, min(MAX_LOOKED_AT, wrong.size)))
+    return next((index for index in nearby if _needed(case, index) == most), middle)
+
+
+def _needed(case: WrongCase, index: Index) -> int:
+    """How many elements of the inputs an output's element depends on; 0 where that is not known."""
+    needed = case.needs(index) if case.needs is not None else None
+    return sum(int(np.count_nonzero(mask)) for mask in needed.values()) if needed is not None else 0
+
+
+def _place(flat: int, wrong: Mask) -> Index:
+    return tuple(int(k) for k in np.unravel_index(flat, wrong.shape))
 
 
 def _copied(case: WrongCase, wrong: Mask) -> str:

@@ -183,7 +183,10 @@ _MOST_SHOWN = 5
 
 def _other_input(submission: Submission, kernel: Kernel) -> OtherInput | None:
     """Numbers of different value that the host was seen to put into an array of the device, and that a kernel reads as
-    no parameter of the lab: weights of a sum where plain means are asked for.  None where there are none."""
+    no parameter of the lab: weights of a sum where plain means are asked for.  None where there are none.
+
+    Where no program that launches the kernel was run, they are not known.
+    """
     rows = submission.device_source.get(kernel.file, "").split("\n")
     words = set(re.findall(r"\w+", "\n".join(rows[kernel.line - 1 : kernel.end_line])))
     words -= {parameter.name for parameter in kernel.parameters}
@@ -194,8 +197,12 @@ def _other_input(submission: Submission, kernel: Kernel) -> OtherInput | None:
     # What a copy of the wrong size left there nobody meant.
     faults = (fault for run in submission.observed.runs for fault in run.faults if fault.kind == "copy_size")
     spoilt = {str(fault.message.data.get("array", "")).rpartition("::")[2] for fault in faults}
-    for match in _DEVICE_ARRAY.finditer(without_comments(text)):
+    plain = without_comments(text)
+    is_run = any(x.kernel == kernel.name for x in submission.observed.launches)
+    for match in _DEVICE_ARRAY.finditer(plain):
         name = match["name"]
+        if name in words and not is_run and re.search(rf"\bcudaMemcpyToSymbol(?:Async)?\s*\(\s*{name}\b", plain):
+            return OtherInput(name, "", text.count("\n", 0, match.start()) + 1)
         width, code = (4, "f") if match["type"] == "float" else (8, "d")
         data = filled.get(name, b"")
         if name not in words or name in spoilt or not data or len(data) % width:

@@ -67,7 +67,13 @@ class Difference:
 
 
 def compare(
-    name: str, got: Array, expected: Array, tolerance: Tolerance, inputs: Mapping[str, Array], is_marked: bool = True
+    name: str,
+    got: Array,
+    expected: Array,
+    tolerance: Tolerance,
+    inputs: Mapping[str, Array],
+    is_marked: bool = True,
+    at: Index | None = None,
 ) -> Difference:
     """Compare one output with the oracle's.
 
@@ -75,6 +81,7 @@ def compare(
     tolerance: |got − expected| ≤ absolute + relative·|expected|; both 0 compares bits.
     inputs: what the kernel was given, to tell where a wrong value comes from.
     is_marked: `got` held the sentinel before; else nothing in it means that nobody wrote it.
+    at: a wrong element that is told of in place of the first.
     """
     expected = settled(got, expected, is_marked)
     if got.shape != expected.shape or got.dtype != expected.dtype:
@@ -86,7 +93,7 @@ def compare(
     if mismatches == 0:
         return Difference(got.size, 0, max_abs_error=_max_abs_error(got, expected), name=name)
     unwritten = wrong & is_sentinel(got) if is_marked else np.zeros(got.shape, bool)
-    first = tuple(int(i) for i in np.unravel_index(int(np.argmax(wrong)), got.shape))
+    first = at or tuple(int(i) for i in np.unravel_index(int(np.argmax(wrong)), got.shape))
     touched = ~unwritten
     return Difference(
         total=got.size,

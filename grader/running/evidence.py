@@ -237,9 +237,10 @@ class Other:
 
 @dataclass(frozen=True, slots=True)
 class OtherInput:
-    """Numbers in the device's memory that the host was seen to put there, and that no input of the lab is.
+    """Numbers in the device's memory that the host puts there, and that no input of the lab is.
 
-    values: the first of them, as they are shown.  line: of the array's declaration, in the kernel's file.
+    values: the first of them, as they are shown; "" where the program was not run.  line: of the array's declaration,
+      in the kernel's file.
     """
 
     array: str

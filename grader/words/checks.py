@@ -99,9 +99,13 @@ PRESENT: Texts = {
     ),
     "unknown_parameter": N_("The kernel {kernel} has a parameter {type} {parameter}, which is not in this task."),
     "arrays": Plural(
-        "The kernel {kernel} takes {got} array; this task has {expected}.",
-        "The kernel {kernel} takes {got} arrays; this task has {expected}.",
+        "The kernel {kernel} takes {got} array ({own}); this task has {expected} ({arrays}).",
+        "The kernel {kernel} takes {got} arrays ({own}); this task has {expected} ({arrays}).",
         by="got",
+    ),
+    "hint_arrays": N_(
+        "Is this the right file? A kernel that works on other arrays solves another task; one of this task takes "
+        "{parameters}, and may omit the sizes."
     ),
     "rows": N_(
         "The kernel {kernel} takes {type} {parameter}, an array of pointers to rows; this task's arrays are plain "
@@ -153,6 +157,10 @@ COMPILES: Texts = {
         "A compiler error stops the whole program: none of its kernels can run. Fix the first error first."
     ),
     "missing_header": N_("The header {header}, included in line {n} of {file}, was not submitted: {message}"),
+    "needs_header": N_(
+        "The kernel {kernel} cannot be compiled: the header {header}, included in line {n} of {file}, was not "
+        "submitted."
+    ),
     "hint_missing_headers": N_("The file includes {headers}, which was not submitted: put it next to the file."),
     "hint_elsewhere": N_("The error is outside this kernel, but in the same program."),
 }
@@ -274,6 +282,10 @@ CORRECT: Texts = {
     "other_task": N_(
         "The program solves another task: the kernel reads {array}, which the host fills with {values} (line {line}), "
         "and this task has no such input."
+    ),
+    "not_filled": N_(
+        "Not judged: the kernel reads {array} (line {line}), which the host code fills; the program was not run, so "
+        "that nothing did. This task has no such input."
     ),
     "hint_other_task": N_("Is this the right file? A kernel of this task works on {inputs} alone."),
     "own_says": N_("The program's own check says: “{line}”."),

@@ -127,6 +127,9 @@ def test_compiles_names_a_header_that_was_not_handed_in() -> None:
     assert row.message.startswith("The header matrix.h, included in line 2 of transpose.cu, was not submitted: identif")
     other = Compilation("errors", (Diagnostic("transpose.cu", 9, "error", 'expected a ")"'),), missing)
     assert check(evidence(compilation=other), "compiles").line == 9
+    # A template of which nothing was made, as what it uses is in that header.
+    row = check(evidence(compilation=Compilation("missing_entry", (), missing)), "compiles")
+    assert (row.line, "the header matrix.h, included in line 2" in row.message) == (2, True)
 
 
 def test_launch_names_the_cause_and_its_line() -> None:

@@ -412,3 +412,13 @@ def test_nothing_written_is_one_sentence() -> None:
     found = diagnosis(naive("out[x * rows + y] = in[y * cols + x]", "x < 0"), transposition(8, 8))
     assert found is not None
     assert found.sentences == ["The kernel wrote nothing to out."]
+
+
+def test_told_is_an_element_like_most_wrong_ones() -> None:
+    narrow = "(in[max(i - 1, 0)] + in[i] + in[min(i + 1, n - 1)]) / 3 + 1"
+    kernel = f"__global__ void k(const float *in, float *out, int n) {{ int i = threadIdx.x; out[i] = {narrow}; }}"
+    # The first element is made of one, as those at the border are.
+    found = diagnosis(kernel, mean(16))
+    assert (found.first, [list(range_of.ranges[0]) for range_of in found.missing]) == ([2], [[0, 0], [4, 4]])
+    left_out = kernel.replace("out[i] =", "if (i > 0) out[i] =")
+    assert diagnosis(left_out, mean(16)).first == [1]

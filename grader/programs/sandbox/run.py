@@ -430,10 +430,10 @@ class ProgramRun:
 
             def no_memory(size: int) -> int:
                 asked, limit = size & (1 << 64) - 1, self._limits.host_bytes
+                used = self._guest.size() >> 20
                 if self._limits.executes and not self._limits.passes_over:
-                    used = self._guest.size() >> 20
                     raise ProgramEnded(msg("programs.host_memory", bytes=asked, used=used, limit=limit >> 20))
-                raise ProgramEnded(msg("programs.no_host_memory", bytes=asked, limit=limit >> 30))
+                raise ProgramEnded(msg("programs.no_host_memory", bytes=asked, used=used, limit=limit >> 30))
 
             return "i", no_memory
         entry = table.find(self.state, module, name)

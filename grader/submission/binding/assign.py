@@ -93,9 +93,29 @@ MAX_OTHERS = 2
 FEW = 0.25
 """A share of the threads that leaves others with work for more than one element."""
 
-_HELPER = re.compile(r"(?i)init|fill|copy|cpy|print|warm|check|verif|compare|memset|zero|clear|empty|random|generate")
+HELPER = re.compile(r"(?i)init|fill|copy|cpy|print|warm|check|verif|compare|memset|zero|clear|empty|random|generate")
 # What a kernel may be called that makes each element of the elements in the same place: no lab's work.
 _OTHER_WORK = re.compile(r"(?i)add|sum|sub(?!mat)|plus|minus|copy|cpy|scal|const|shift|offset")
+
+
+_TASKS = tuple(
+    re.compile(words, re.IGNORECASE)
+    for words in (
+        r"transpos",
+        r"mul(?!ti)|multipl|product|gemm|squar|(?<![a-z])dot|(?<![a-z])mm(?![a-z])",
+        r"conv|blur|stencil|filter|smooth|mean|average|sobel|gauss",
+        r"reduc|scan|prefix|sort|histo",
+    )
+)
+"""What tasks are called: a word of one of them in a kernel's name."""
+
+
+def is_of_another_task(name: str, lab: Lab) -> bool:
+    """Whether a kernel is called as other tasks are, and not as the lab is, which is called as one of them itself."""
+    of_lab = " ".join((lab.id, *lab.title.values()))
+    own = [words.search(of_lab) is not None for words in _TASKS]
+    named = [words.search(name) is not None for words in _TASKS]
+    return any(own) and any(named) and not any(a and b for a, b in zip(own, named, strict=True))
 
 
 Claim = Literal["name", "structure", "number"]
@@ -120,8 +140,9 @@ class Candidate:
     pads_rows: a shared array of it is padded in the wrong dimension.
     is_helper: by its name it prepares or checks what other kernels work on.
     is_intermediate: what it makes was never copied to the host, and another kernel reads it.
-    is_pointwise: it looks at one place of its arrays only, the same in each.
+    is_pointwise: it looks at one place of its arrays only, the same in each.  is_of_another_task: by its name.
     is_idle: nothing launches it, while the program launches a kernel without a body.
+    is_skeleton: it has no body, and the program launches it or has no kernel with one.
     share: its threads as a share of those of the kernel with the most; 1 where that is not known.
     """
 
@@ -138,7 +159,9 @@ class Candidate:
     is_helper: bool = False
     is_intermediate: bool = False
     is_pointwise: bool = False
+    is_of_another_task: bool = False
     is_idle: bool = False
+    is_skeleton: bool = False
     share: float = 1.0
 
 
@@ -153,8 +176,11 @@ class Assignment:
 def compared(candidates: Sequence[Candidate]) -> list[Candidate]:
     """The same, each with what follows from the others: where all are called helpers and launched, none is one."""
     most = max((k.threads for k in candidates if k.fits), default=0)
-    helpers = [_HELPER.search(k.kernel.name) is not None for k in candidates]
-    others = [k.is_pointwise and _OTHER_WORK.search(k.kernel.name) is not None for k in candidates]
+    helpers = [HELPER.search(k.kernel.name) is not None for k in candidates]
+    others = [
+        k.is_of_another_task or (k.is_pointwise and _OTHER_WORK.search(k.kernel.name) is not None) for k in candidates
+    ]
+    has_work = any(k.fits and not k.kernel.is_empty for k in candidates)
     has_empty = any(k.kernel.is_empty and k.threads and k.fits for k in candidates)
     none_left = most > 0 and all(is_helper or not k.fits for k, is_helper in zip(candidates, helpers, strict=True))
     return [
@@ -162,6 +188,7 @@ def compared(candidates: Sequence[Candidate]) -> list[Candidate]:
             k,
             is_helper=(is_helper and not none_left) or is_other,
             is_idle=has_empty and not k.threads,
+            is_skeleton=k.kernel.is_empty and (k.threads > 0 or not has_work),
             share=k.threads / most if k.threads and most else 1.0,
         )
         for k, is_helper, is_other in zip(candidates, helpers, others, strict=True)
@@ -386,12 +413,10 @@ RULES = (
     ),
     Rule(
         "empty",
-        lambda p: (
-            p.candidate.kernel.is_empty and p.candidate.threads and p.candidate.fits and not p.candidate.is_helper
-        ),
+        lambda p: p.candidate.is_skeleton and p.candidate.fits and not p.candidate.is_helper,
         lambda p: (4.0 if p.fits_memory else 2.0) / (1 + [v.name for v in p.variants].index(p.variant.name)),
         "structure",
-        "What the program launches is what is judged, be it empty.",
+        "What the program launches is what is judged, be it empty; and so is a skeleton where no kernel has a body.",
         "work without a body, launched",
         least=0.0,
     ),

@@ -20,13 +20,14 @@ from grader.submission.binding.assign import (
     Profile,
     assign,
     compared,
+    is_of_another_task,
     likeness,
     profile_of,
     profiles,
     strong_rank,
 )
 from grader.submission.binding.entries import Entry, entries_of, instance_of, launched_twice, sites_of
-from grader.submission.binding.plans import in_their_places, interpretations, requested_launch
+from grader.submission.binding.plans import as_written, in_their_places, interpretations, requested_launch
 from grader.submission.binding.reconcile import Fact, Place, first, places_read_true
 from grader.submission.binding.roles import role_assignments
 from grader.submission.compile_time import constant_edits
@@ -327,7 +328,11 @@ def _candidates(entries: Sequence[Entry], lab: Lab) -> list[Candidate]:
     of_kernels = []
     own: dict[str, Profile] | None = None
     for entry in entries:
-        candidate = replace(_candidate(entry), is_intermediate=_is_intermediate(entry, entries))
+        candidate = replace(
+            _candidate(entry),
+            is_intermediate=_is_intermediate(entry, entries),
+            is_of_another_task=is_of_another_task(entry.kernel.name, lab),
+        )
         named = any(strong_rank(variant, entry.called) is not None for variant in lab.variants)
         if entry.kernel.uses_shared and not named and entry.reason is None:
             own = profiles(lab) if own is None else own
@@ -462,7 +467,7 @@ def _readings(entry: Entry, lab: Lab) -> list[tuple[str, ...]]:
     """Return the possible roles of its parameters, likeliest first; placeholders where their types are unknown."""
     if entry.has_undeclared_type:
         return [("=0",) * len(entry.kernel.parameters)]
-    readings = role_assignments(entry.kernel, lab, entry.seen)
+    readings = [as_written(entry, lab, roles) for roles in role_assignments(entry.kernel, lab, entry.seen)]
     if not entry.is_filled:
         return readings
     # What the memory was filled with may hold at the usual sizes alone: weights of so many neighbours.

@@ -71,6 +71,7 @@ class LaunchContext:
             own = self.roles[len(self.roles) - self.arguments :]
             sizes = [(t, r) for t, r in zip(self.site.arguments, own, strict=True) if r in self.lab.size_names]
             by_name |= dict(sizes) | {text: role for text, role in sizes if role == over}
+            by_name |= {t: r[1:] for t, r in zip(self.site.arguments, own, strict=True) if r.startswith("=")}
         if over in self.lab.size_names:
             by_name |= {THE_SIZE.name: over}
         if self.site is not None:

@@ -9,7 +9,7 @@ from functools import partial
 from math import prod
 
 from grader.lab.records import Lab, Variant
-from grader.submission.binding.assign import strong_rank
+from grader.submission.binding.assign import HELPER, strong_rank
 from grader.submission.binding.reconcile import Place, first, weakest_of, with_observed
 from grader.submission.binding.roles import Unbindable, role_assignments
 from grader.submission.binding.sizes import CompileTime
@@ -43,6 +43,9 @@ _VECTOR = re.compile(
 )
 MAX_INSTANCES = 6
 """Instances of a template that are looked at, at most."""
+
+
+_EXTENT = re.compile(r"(?i)blocks?|tiles?|threads?")
 
 
 @dataclass(slots=True)
@@ -122,12 +125,15 @@ class Entry:
     def called(self) -> str:
         """Its name, before it the words that a template's arguments say: `PAD` of `<int PAD>` with 1, `Mode::padded`.
 
-        A number only counts, so it says no more than that the parameter's name holds.
+        A number only counts, so it says no more than that the parameter's name holds; a block or a tile of so many
+        threads is a size, and no variant.
         """
         words = []
         for name, value in self.template_values.items():
-            if re.fullmatch(r"(?:\([\w: ]*\)\s*)?-?\d+|true", value):
-                words += [name] if not re.fullmatch(r"(?:\([\w: ]*\)\s*)?0+", value) else []
+            match = re.fullmatch(r"(?:\([\w: ]*\)\s*)?(-?\d+|true)", value)
+            if match is not None:
+                is_size = match[1].isdigit() and int(match[1]) > 1
+                words += [_EXTENT.sub("", name) if is_size else name] if match[1].strip("0") else []
             elif value != "false" and "::" in value:
                 words.append(value.rpartition("::")[2])
         return " ".join([*words, self.kernel.name])
@@ -266,7 +272,8 @@ def _value_of(argument: str, parsed: ParsedFile) -> str:
 def launched_twice(entries: Sequence[Entry]) -> dict[str, str]:
     """The one kernel, or the one instance of a template, that a program was seen to launch in several lines."""
     lines: dict[str, set[int]] = {}
-    for site in (site for entry in entries for site in entry.sites if site.observed):
+    # What prepares an array is launched for each of them.
+    for site in (site for entry in entries for site in entry.sites if site.observed and not HELPER.search(site.kernel)):
         arguments = f"<{', '.join(site.template_arguments)}>" if site.template_arguments else ""
         lines.setdefault(site.kernel + arguments, set()).add(site.line)
     several = {name: sorted(places) for name, places in lines.items() if len(places) > 1}
@@ -353,10 +360,12 @@ def _instantiate(entry: Entry, lab: Lab, stated: tuple[str, ...]) -> None:
     said: Origin = "observed" if any(site.observed for site in entry.sites) else "read"
     usual = next((_type_name(p.dtype) for p in lab.parameters if p.is_array), "float")
     types = [index for index, name in enumerate(names) if _is_type(entry.kernel, name)]
-    launches = [s.template_arguments for s in entry.sites if s.template_arguments]
+    # Of instances that a `switch` chooses among, the one that is as large as the block that its text hands them all.
+    in_order = sorted(entry.sites, key=lambda s: not s.observed and not _is_as_large(s))
+    launches = [s.template_arguments for s in in_order if s.template_arguments]
     of_usual = (each for each in launches if all(each[i : i + 1] in ((), (usual,)) for i in types))
     chosen = next(of_usual, launches[0] if launches else ())
-    if launches and chosen != launches[0]:
+    if launches and chosen != entry.sites[0].template_arguments:
         entry.sites = tuple(sorted(entry.sites, key=lambda site: site.template_arguments != chosen))
     launched, given = dict(enumerate(chosen)), dict(enumerate(stated))
     values: dict[str, str] = {}
@@ -393,6 +402,11 @@ def _instantiate(entry: Entry, lab: Lab, stated: tuple[str, ...]) -> None:
         item = entry.parsed.functions[entry.kernel.name]
     concrete = kernel_of(replace(entry.parsed, constants=typed), item)
     entry.kernel = replace(concrete, file=entry.kernel.file)
+
+
+def _is_as_large(site: LaunchSite) -> bool:
+    """Whether a number among the template's arguments is the block's side."""
+    return site.block is not None and str(site.block[0]) in site.template_arguments
 
 
 def _is_type(kernel: Kernel, name: str) -> bool:

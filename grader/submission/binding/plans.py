@@ -15,6 +15,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
+from math import prod
 
 import msgspec
 
@@ -24,6 +25,7 @@ from grader.submission.binding import blocks
 from grader.submission.binding.entries import Entry
 from grader.submission.binding.reconcile import OF_PROGRAM, Fact, first, weakest_of
 from grader.submission.binding.sizes import NamedSizes, formulas_of, is_unsure
+from grader.submission.cpp.syntax import Name
 from grader.submission.folder import VariantSettings
 from grader.submission.kernels import records
 from grader.submission.records import Interpretation, LaunchPlan, Origins
@@ -31,6 +33,7 @@ from grader.submission.structs import Flat
 
 _HANDED = re.compile(r"&?\s*(\w+)(?:(?:\.|->)\w+\(\))?")
 """An array as a launch hands it over: by its name, or by a method of its owner."""
+_OF_THREADS = re.compile(r"(?i)threads?|blocks?|tiles?|warps?")
 MAX_CANDIDATES = 8
 USUAL_SQUARES = (32, 8, 1), (16, 16, 1), (32, 32, 1)
 USUAL_ROWS = (256, 1, 1), (128, 1, 1), (32, 1, 1)
@@ -45,6 +48,33 @@ def requested_launch(sites: Sequence[records.LaunchSite]) -> records.LaunchSite 
     readable = [site for site in sites if site.block is not None]
     impossible = [site for site in readable if site.block is not None and not is_possible_block(site.block)]
     return next(iter(impossible or [site for site in readable if site.exchanged or site.swapped] or readable), None)
+
+
+def as_written(entry: Entry, lab: Lab, roles: tuple[str, ...]) -> tuple[str, ...]:
+    """`roles`, of which numbers that no launch was seen with are no sizes where the launch's text says so.
+
+    The side of its block is the lab's, `<<<grid, dim3(bs, bs)>>>(a, b, c, n, bs)`; the number of its threads and what
+    is not above 0 are what they are there.  What is called as a size of the lab is one.
+    """
+    parameters = entry.kernel.parameters
+    site = next((site for site in entry.sites if len(site.arguments) == len(parameters)), None)
+    side = next((side for side in lab.launch.block if isinstance(side, int)), None)
+    if entry.seen or site is None:
+        return roles
+    sides = {extent.name for extent in site.block_expressions if isinstance(extent, Name)}
+    threads = prod(site.block) if site.block is not None else 0
+    own, are_sides = list(roles), False
+    for index, parameter in enumerate(parameters):
+        if parameter.is_pointer or any(p.rank_of(parameter.name) is not None for p in lab.parameters if p.is_size):
+            continue
+        value = site.values[index] if site.values else None
+        is_count = value == threads and (len(set(own)) < len(own) or _OF_THREADS.search(parameter.name) is not None)
+        if site.arguments[index].strip() in sides and side is not None:
+            own[index], are_sides = f"={side if value is None else value}", True
+        elif value is not None and (value <= 0 or is_count):
+            own[index] = f"={value}"
+    # Where the block is as large as the data, its side is a size all the same.
+    return roles if are_sides and not set(own) & set(lab.size_names) else tuple(own)
 
 
 def interpretations(

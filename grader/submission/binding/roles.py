@@ -250,7 +250,8 @@ def role_assignments(kernel: Kernel, lab: Lab, arguments: Sequence[SeenArgument]
             raise Unbindable("rows", parameter=pointer.name, type=pointer.type_text.strip())
     arrays = _with_second_input(pointers, arrays, by_name)
     if len(pointers) != len(arrays) or len(pointers) > MAX_POINTERS:
-        raise Unbindable("pointers", expected=len(arrays), got=len(pointers))
+        own = ", ".join(pointer.name for pointer in pointers)
+        raise Unbindable("pointers", expected=len(arrays), got=len(pointers), own=own)
     readings = []
     for pointer_roles in _pointer_orders(pointers, arrays):
         for size_roles in _size_roles(_Numbers(scalars, sizes, pointers, pointer_roles, by_name, lab)):

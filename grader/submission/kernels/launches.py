@@ -273,6 +273,7 @@ def _site(
         tile.append(divisor)
         over.append(variable)
     shared = parsed.constants.parse(launch.shared)
+    handed = [scope.value(parsed.constants.parse(argument), position) for argument in launch.arguments]
     template_texts = _split_template(launch.callee)[1]
     keep = {*launch.arguments, *template_texts, *scope.constants.values}
     return LaunchSite(
@@ -285,6 +286,7 @@ def _site(
         template_texts=template_texts,
         grid_over=tuple(over),
         arguments=launch.arguments,
+        values=tuple(int(number) if number is not None else None for number in handed),
         file=parsed.file,
         block_expressions=tuple(inline(scope, axis, position, keep) for axis in block_axes),
         shared_expression=inline(scope, shared, position, keep) if shared is not None else None,

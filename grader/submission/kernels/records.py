@@ -424,7 +424,7 @@ class LaunchSite:
     template_arguments: what stands between <…> of `kernel<16><<<…>>>`, numbers as their values.
     template_texts: the same as it is written, "N" of `kernel<N><<<…>>>`; () for a kernel that was handed in.
     grid_over: for each grid axis, the variable that the blocks run over ("n" in `(n + 15) / 16`), "" where unclear.
-    arguments: text of the arguments handed to the kernel.
+    arguments: text of the arguments handed to the kernel.  values: of each, where that can be read.
     file: the file that the launch stands in.
     block_expressions, shared_expression: the same as `block` and `shared_bytes`, in terms of the arguments and of the
       file's constants, for other sizes; grid_expressions: the number of blocks along each axis, likewise.
@@ -447,6 +447,7 @@ class LaunchSite:
     template_arguments: tuple[str, ...] = ()
     grid_over: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
+    values: tuple[int | None, ...] = ()
     file: str = ""
     block_expressions: tuple[Expression, ...] = ()
     shared_expression: Expression | None = None

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from grader.lab.labs import find
 from grader.submission.binding.assign import Candidate, Pair, rule_of
 from grader.submission.kernels.kernel import kernels_in
 from tests.submission.binding.kernels import kernel, names
@@ -96,7 +97,7 @@ def test_padding_is_seen(shared: str, use: str, variant: str) -> None:
         ("padNaive", "shared", {"threads": 1, "share": 0.01}, "padded", "built otherwise"),
         ("k", "shared", {"claims": frozenset({"shared"})}, "shared", "printed"),
         ("k", "shared", {"claims": frozenset({"shared", "padded"})}, "shared", "structure"),
-        ("k", "", {"threads": 64}, "naive", "empty"),
+        ("k", "", {"is_skeleton": True}, "naive", "empty"),
         ("k", "", {}, "naive", "nobody's"),
         ("initialize", "naive", {"is_helper": True}, "naive", "nobody's"),
         ("k", "naive", {"fits": False}, "naive", "nobody's"),
@@ -114,3 +115,28 @@ def test_the_first_rule_that_holds_decides(
     candidate = replace(plain, **facts)
     own = next(v for v in FLIP.variants if v.name == variant)
     assert rule_of(Pair(own, candidate, FLIP.variants, several_files=False)).name == rule
+
+
+def test_a_skeleton_that_nothing_launches_is_judged_where_no_kernel_has_a_body() -> None:
+    assert names(bound("__global__ void k(const float *a, float *b) {}"))["naive"] == "empty"
+    both = "__global__ void k(const float *a, float *b) {}" + kernel("work", "naive")
+    assert names(bound(both))["naive"] == "work"
+
+
+def test_a_kernel_that_is_called_as_another_task_is_no_variant() -> None:
+    matmul = find("matmul", ())
+    text = (
+        "__global__ void KERNEL(const float *a, const float *b, float *c, int n) { int i = blockIdx.x * blockDim.x +"
+        " threadIdx.x; for (int k = 0; k < n; k++) c[i] += a[i + k] * b[k]; }"
+    )
+    for name, variant in (("convolutionGPU", "no_candidate"), ("work", "work"), ("mulByFilter", "mulByFilter")):
+        assert names(bound(text.replace("KERNEL", name), matmul))["naive"] == variant
+
+
+def test_the_size_of_a_block_among_a_template_s_arguments_is_no_name() -> None:
+    text = (
+        "template <int BLOCK_SIZE> __global__ void gemm(const float *a, const float *b, float *c, int n) {"
+        " int i = blockIdx.x * BLOCK_SIZE + threadIdx.x; float s = 0; for (int k = 0; k < n; k++) s += a[k] * b[k];"
+        " c[i] = s; } void run(float *a, float *b, float *c, int n) { gemm<16><<<n, 256>>>(a, b, c, n); }"
+    )
+    assert names(bound(text, find("matmul", ())))["naive"] == "gemm"

@@ -117,3 +117,13 @@ def test_of_a_templates_launches_the_one_with_the_labs_type_counts() -> None:
     found = binding(bound(text), "shared")
     assert found.expression == "tile<float, 16>"
     assert (found.kernel.parameters[0].dtype, found.interpretations[0].launch.block) == ("float32", (16, 16, 1))
+
+
+def test_of_instances_that_a_switch_chooses_among_the_one_of_the_block_s_size_is_graded() -> None:
+    text = (
+        "template <int S> __global__ void tile(const float *a, float *b) { __shared__ float t[S][S]; t[0][0] = a[0];"
+        " b[0] = t[0][0]; }\n"
+        "void run(int s, float *a, float *b) { dim3 block(16, 16); switch (s) {\n"
+        "case 8: tile<8><<<1, block>>>(a, b); break;\ncase 16: tile<16><<<1, block>>>(a, b); break; } }"
+    )
+    assert binding(bound(text), "shared").expression == "tile<16>"

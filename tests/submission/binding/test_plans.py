@@ -262,3 +262,23 @@ def launch(n: int, held: int) -> SeenLaunch:
     arrays = [SeenArgument(name, "float*", buffer=f"d_{name}", buffer_bytes=512 * n * n) for name in ("in", "out")]
     given = (*arrays, SeenArgument("n", "int", n), SeenArgument("count", "int", 128))
     return SeenLaunch("square_shared", (), "batch.cu", 10, (4, 1, 1), (32, 1, 1), held, given)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "launch", "roles"),
+    [
+        # The block's side, which the program takes from elsewhere: no size, and the lab's block then.
+        ("int n, int bs", "dim3 block(bs, bs); naive<<<grid, block>>>(a, b, n, bs)", ("rows", "=32")),
+        ("int rows, int q", "dim3 block(bs, bs); naive<<<grid, block>>>(a, b, n, bs)", ("rows", "=32")),
+        # As many threads as the block has, and none.
+        ("int busy_threads, int idle", "int t = 16 * 8, o = 0; naive<<<g, dim3(16, 8)>>>(a, b, t, o)", ("=128", "=0")),
+        # One block as large as the data: its side is the size.
+        ("int s", "int s = atoi(argv[1]); naive<<<1, dim3(s, s)>>>(a, b, s)", ("rows",)),
+    ],
+)
+def test_numbers_of_a_launch_that_are_no_sizes_are_read_in_its_text(
+    parameters: str, launch: str, roles: tuple[str, ...]
+) -> None:
+    text = kernel("naive", "naive", f"const float *a, float *b, {parameters}")
+    main = f"void run(int n, int bs, dim3 grid, dim3 g, char **argv) {{ {launch}; }}"
+    assert binding(bound(f"{text}{main}"), "naive").interpretations[0].roles == ("in", "out", *roles)
