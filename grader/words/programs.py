@@ -345,8 +345,7 @@ PROGRAMS: Texts = {
     "went_on_without_memory": N_("The program goes on to use memory that {call} in line {at} could not get here."),
     "hangs": N_("The program did not end within {seconds} s."),
     "no_host_memory": N_(
-        "The program asks for {bytes} bytes of host memory and has {used} MiB of the {limit} GiB that are allowed "
-        "here. Run it with a smaller size."
+        "The program asks for {bytes} bytes of host memory and has {used} MiB of {limit} GiB. Run it at a smaller size."
     ),
     "too_much_copied": N_("The program copies more than can be emulated."),
     "too_much_computed": N_("The program asks a library for more than can be computed here."),

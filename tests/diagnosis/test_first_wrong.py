@@ -419,6 +419,9 @@ def test_told_is_an_element_like_most_wrong_ones() -> None:
     kernel = f"__global__ void k(const float *in, float *out, int n) {{ int i = threadIdx.x; out[i] = {narrow}; }}"
     # The first element is made of one, as those at the border are.
     found = diagnosis(kernel, mean(16))
+    assert found is not None
     assert (found.first, [list(range_of.ranges[0]) for range_of in found.missing]) == ([2], [[0, 0], [4, 4]])
     left_out = kernel.replace("out[i] =", "if (i > 0) out[i] =")
-    assert diagnosis(left_out, mean(16)).first == [1]
+    found = diagnosis(left_out, mean(16))
+    assert found is not None
+    assert found.first == [1]

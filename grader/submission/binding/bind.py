@@ -331,7 +331,7 @@ def _candidates(entries: Sequence[Entry], lab: Lab) -> list[Candidate]:
         candidate = replace(
             _candidate(entry),
             is_intermediate=_is_intermediate(entry, entries),
-            is_of_another_task=is_of_another_task(entry.kernel.name, lab),
+            is_of_another_task=is_of_another_task(entry.kernel.name, lab) or _is_of_two_inputs(entry, lab),
         )
         named = any(strong_rank(variant, entry.called) is not None for variant in lab.variants)
         if entry.kernel.uses_shared and not named and entry.reason is None:
@@ -340,6 +340,16 @@ def _candidates(entries: Sequence[Entry], lab: Lab) -> list[Candidate]:
             candidate = replace(candidate, likeness=likeness(profile, own))
         of_kernels.append(candidate)
     return of_kernels
+
+
+def _is_of_two_inputs(entry: Entry, lab: Lab) -> bool:
+    """Whether it joins two arrays place by place where one is to be used with itself, as in a product."""
+    pointers = sum(p.is_pointer for p in entry.kernel.parameters)
+    return (
+        entry.shape.is_pointwise
+        and any(p.twice for p in lab.parameters)
+        and pointers > sum(p.is_array for p in lab.parameters)
+    )
 
 
 def _is_intermediate(entry: Entry, entries: Sequence[Entry]) -> bool:

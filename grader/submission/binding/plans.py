@@ -33,6 +33,7 @@ from grader.submission.structs import Flat
 
 _HANDED = re.compile(r"&?\s*(\w+)(?:(?:\.|->)\w+\(\))?")
 """An array as a launch hands it over: by its name, or by a method of its owner."""
+_OF_BLOCKS = re.compile(r"\b(?:blockIdx|gridDim)\b")
 _OF_THREADS = re.compile(r"(?i)threads?|blocks?|tiles?|warps?")
 MAX_CANDIDATES = 8
 USUAL_SQUARES = (32, 8, 1), (16, 16, 1), (32, 32, 1)
@@ -189,6 +190,11 @@ def _grid(
     if context.site.grid == (1, 1, 1) and threads.formulas:
         # One block, as large as the data.
         return ("1",) * len(covers)
+    if not context.site.observed and not _OF_BLOCKS.search(context.shape.text):
+        blocks_read = {context.formula(e, top=False) for e in context.site.grid_expressions}
+        if blocks_read == {"1"}:
+            # Its threads know of no other block: `k<<<1, 100>>>`.
+            return ("1",) * len(covers)
     probes = [(probe.grid, context.own.choices_of(probe.arguments)) for probe in context.site.probes]
     return formulas_of(context.site, context.formula, covers, tile, context.own.choices(), context.lab, probes)
 

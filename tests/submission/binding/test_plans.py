@@ -282,3 +282,14 @@ def test_numbers_of_a_launch_that_are_no_sizes_are_read_in_its_text(
     text = kernel("naive", "naive", f"const float *a, float *b, {parameters}")
     main = f"void run(int n, int bs, dim3 grid, dim3 g, char **argv) {{ {launch}; }}"
     assert binding(bound(f"{text}{main}"), "naive").interpretations[0].roles == ("in", "out", *roles)
+
+
+@pytest.mark.parametrize(("index", "grid"), [("threadIdx.x", ("1", "1")), ("blockIdx.x", ())])
+def test_a_kernel_that_knows_of_no_block_gets_the_one_that_it_is_launched_with(
+    index: str, grid: tuple[str, ...]
+) -> None:
+    text = (
+        f"__global__ void naive(const float *a, float *b, int n) {{ int i = {index}; b[i] = a[i]; }}\n"
+        "void run(float *a, float *b, int n) { naive<<<1, 25>>>(a, b, n); }"
+    )
+    assert binding(bound(text), "naive").interpretations[0].launch.grid_formula == grid
