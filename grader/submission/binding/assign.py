@@ -282,7 +282,9 @@ class Pair:
     @cached_property
     def named(self) -> float | None:
         """What its name counts, or its file's; None where neither is the variant's."""
-        return None if self.is_compared_with else _named(self.variant, self.candidate, self.several_files)
+        if self.is_compared_with or self.candidate.is_of_another_task:
+            return None
+        return _named(self.variant, self.candidate, self.several_files)
 
     @cached_property
     def is_printed(self) -> bool:

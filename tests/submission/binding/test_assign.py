@@ -129,7 +129,12 @@ def test_a_kernel_that_is_called_as_another_task_is_no_variant() -> None:
         "__global__ void KERNEL(const float *a, const float *b, float *c, int n) { int i = blockIdx.x * blockDim.x +"
         " threadIdx.x; for (int k = 0; k < n; k++) c[i] += a[i + k] * b[k]; }"
     )
-    for name, variant in (("convolutionGPU", "no_candidate"), ("work", "work"), ("mulByFilter", "mulByFilter")):
+    for name, variant in (
+        ("convolutionGPU", "no_candidate"),
+        ("naiveReduce", "no_candidate"),
+        ("work", "work"),
+        ("mulByFilter", "mulByFilter"),
+    ):
         assert names(bound(text.replace("KERNEL", name), matmul))["naive"] == variant
 
 
