@@ -61,8 +61,8 @@ def verdicts(path: Path, lab: str, environment: dict[str, str]) -> None:
 def parts(folder: Path, rows: dict[str, list[tuple[float, float, str]]]) -> None:
     """The steps of one observation, one after another."""
     from grader.programs.execution import run_each
-    from grader.programs.observation import TRACED
     from grader.programs.records import Start
+    from grader.programs.runs_with_kernels import TRACED
     from grader.programs.sources import Sources, read_program
     from grader.programs.toolchain.compile import compile_program
     from grader.programs.toolchain.zig import build

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.errors import GraderError
-from grader.programs.observation import TRACED
+from grader.programs.runs_with_kernels import TRACED
 from grader.programs.runtime.devices import DEFAULT
 from grader.programs.sandbox import module as sandbox_module
 from grader.programs.sandbox.process import Code, Order

@@ -228,6 +228,7 @@ def run_on_lines(run: SeenRun, lines: Mapping[tuple[str, int], int]) -> SeenRun:
             msgspec.structs.replace(launch, line=now(launch.file, launch.line), change=changed(launch.change))
             for launch in run.launches
         ),
+        unnoticed=tuple(dataclasses.replace(one, line=now(one.file, one.line)) for one in run.unnoticed),
         faults=tuple(dataclasses.replace(fault, line=now(fault.file, fault.line)) for fault in run.faults),
         copies=tuple(dataclasses.replace(copy, line=now(copy.file, copy.line)) for copy in run.copies),
         cause_line=now(run.cause_file, run.cause_line),

@@ -7,7 +7,6 @@ a size of its own made smaller, with its kernels run (it may look at their resul
 from __future__ import annotations
 
 import dataclasses
-import math
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,14 +19,23 @@ from grader.message import msg
 from grader.processes.limits import IS_LINUX
 from grader.programs import own_check, starts
 from grader.programs.execution import TOO_LARGE, Setting, run_each
-from grader.programs.records import CRASHES, MAX_COPIES, MAX_LAUNCHES, Observation, ProgramFinding, RunLimits, Start
+from grader.programs.records import MAX_COPIES, MAX_LAUNCHES, Observation, ProgramFinding, RunLimits, Start
 from grader.programs.remembered import Stored
+from grader.programs.runs_with_kernels import (
+    HOST_FAULTS,
+    MAX_WITH_RESULTS,
+    TRACED,
+    WITH_RESULTS,
+    Results,
+    has_results,
+)
 from grader.programs.runtime.devices import GRADING
 from grader.programs.sources import Sources
 from grader.ptx.limits import ISSUED_PER_LAUNCH, STEPS_AFTER_FAULT, STEPS_PER_LAUNCH
 from grader.submission.cpp.scopes import with_launches_of_comments
 from grader.submission.kernels.records import (
     ObservedRuns,
+    SeenBlind,
     SeenChange,
     SeenFault,
     SeenHazard,
@@ -39,9 +47,6 @@ from grader.submission.kernels.records import (
 )
 from grader.submission.source import SourceText
 
-TRACED = RunLimits(
-    executes=False, host_instructions=3_000_000_000, host_bytes=1 << 30, device_bytes=1 << 30, kernel_instructions=0
-)
 EXECUTED = RunLimits(
     executes=True,
     passes_over=True,
@@ -55,37 +60,7 @@ EXECUTED = RunLimits(
     kernel_instructions=300_000_000,
     kernel_steps=STEPS_PER_LAUNCH,
 )
-WITH_RESULTS = RunLimits(
-    executes=True,
-    host_instructions=1_000_000_000,
-    host_bytes=512 << 20,
-    device_bytes=128 << 20,
-    steps_after_fault=STEPS_AFTER_FAULT,
-    kernel_instructions=60_000_000,
-    kernel_steps=STEPS_PER_LAUNCH,
-)
-"""Limits of a run whose results count: at such sizes kernels take a small part of a grading."""
-FEWEST_PER_THREAD = 20
-"""Instructions: no kernel that makes an element takes fewer."""
-MAX_WITH_RESULTS = 3
 MAX_SMALLER = 3
-HOST_FAULTS = frozenset(
-    {
-        "copy_direction",
-        "copy_size",
-        "bad_symbol",
-        "clock_before_end",
-        "event_not_recorded",
-        "event_not_reached",
-        "event_order",
-        "event_of_nothing",
-        "event_not_renewed",
-    }
-    | {"launch_refused", "host_pointer"}
-    | {"time_of_failed_launch", "double_free", "wrong_free", "use_after_free", "leak", "never_read", "alloc_size"}
-    | {"overwritten", "not_waited", "stream_race", "host_changed"}
-)
-"""Findings of a run that are the host code's doing."""
 NO_FINDING = ProgramFinding("", "remark", msg("observation.no_main"))
 HANGS = frozenset({"programs.hangs", "programs.process_died", "programs.compiler_hangs"})
 """What a clock or a machine has ended: it might come to another end elsewhere."""
@@ -150,80 +125,36 @@ def _setting(store: Stored | None) -> Setting:
     return Setting(GRADING, remembered=store.programs if store is not None else None)
 
 
-class _Results:
-    """Runs of a program with its kernels: as it is where that is small enough, else as it was given sizes.
-
-    ways: what it is started with first, in that order.
-    """
-
-    def __init__(self, ways: Sequence[Start]) -> None:
-        self._ways = ways
-        self._asked: list[Start] | None = None
-        self._traced = 0
-        self.whole: tuple[Start, Observation] | None = None
-
-    def then(self, observations: Sequence[Observation]) -> tuple[Start, RunLimits] | None:
-        """Return what to run next, after `observations`; see `grader.programs.execution.Then`."""
-        if self._asked is None:
-            self._traced, self._asked = len(observations), []
-        elif _has_results(observations[-1]) and all(
-            _kernels(observations[-1]) >= _kernels(one) for one in observations[: self._traced]
-        ):
-            self.whole = self._asked[-1], observations[-1]
-        observed = [*zip(self._ways, observations[: self._traced], strict=False)]
-        most = max((len(_kernels(one)) for _way, one in observed), default=0)
-        left = [way for way, one in observed if _has_ended(one) and len(_kernels(one)) == most and _is_small(one)]
-        # It was seen as it is, and need not have been given sizes.
-        left += [way for way in self._ways[self._traced :] if way.arguments]
-        left = [way for way in left if way not in self._asked]
-        if self.whole is not None or not most or not left or len(self._asked) == MAX_WITH_RESULTS:
-            return None
-        self._asked.append(left[0])
-        return left[0], WITH_RESULTS
-
-
-def _kernels(observation: Observation) -> set[str]:
-    return {launch.display for launch in observation.launches}
-
-
-def _is_small(observation: Observation) -> bool:
-    threads = sum(math.prod(launch.grid) * math.prod(launch.block) for launch in observation.launches)
-    return threads * FEWEST_PER_THREAD <= WITH_RESULTS.kernel_instructions
-
-
-def _has_ended(observation: Observation) -> bool:
-    """Whether a program came to its end, or crashed on its way there."""
-    return observation.exit is not None or (observation.cause is not None and observation.cause.id in CRASHES)
-
-
-def _has_results(observation: Observation) -> bool:
-    """Whether every launch of a run was executed, so that its results count."""
-    whole = all(launch.status != "traced" for launch in observation.launches)
-    return _has_ended(observation) and bool(observation.launches) and whole
-
-
 def _runs_and_results(
     files: Sequence[SourceText], ways: Sequence[Start], choices: Sequence[Start], setting: Setting
 ) -> list[SeenRun]:
     """Return the runs of one program that show something new, last one with its kernels executed."""
-    results = _Results(ways)
+    results = Results(ways)
     runs = _runs(files, ways, choices, setting, results)
+    if results.forgiven is not None and results.forgiven[1].launches:
+        start, observation = results.forgiven
+        runs.append(dataclasses.replace(seen_run(files, observation, start), forgiven=True, faults=(), said=()))
     if results.whole is not None:
         start, observation = results.whole
-        return [*runs, dataclasses.replace(seen_run(files, observation, start), results=True)]
+        seen, lines = seen_run(files, observation, start), {x.display: x for x in reversed(observation.launches)}
+        unnoticed = tuple(
+            SeenBlind(lines[name].kernel, lines[name].file, lines[name].line, what)
+            for name, what in results.unnoticed()
+        )
+        return [*runs, dataclasses.replace(seen, results=True, unnoticed=unnoticed)]
     smaller = _smaller_results(files, runs, setting)
     return [*runs, smaller] if smaller is not None else runs
 
 
 def _smaller_results(files: Sequence[SourceText], runs: Sequence[SeenRun], setting: Setting) -> SeenRun | None:
     """Return a run with kernels executed at a size made smaller; None where none is small enough."""
-    base = max(runs, key=lambda run: len(_launched([run])), default=None)
+    base = max((run for run in runs if not run.forgiven), key=lambda run: len(_launched([run])), default=None)
     if base is None or not base.launches:
         return None
     start = Start(base.arguments, base.stdin)
     # As small as for a program that computes for comparison what its kernels do.
     for run, observation in _made_smaller(files, start, "programs.too_long", MAX_WITH_RESULTS, WITH_RESULTS, setting):
-        if _has_results(observation) and _launched([run]) == _launched([base]):
+        if has_results(observation) and _launched([run]) == _launched([base]):
             return dataclasses.replace(run, results=True)
     return None
 
@@ -245,7 +176,7 @@ def _launched(runs: Iterable[SeenRun]) -> set[str]:
 
 
 def _runs(
-    files: Sequence[SourceText], ways: Sequence[Start], choices: Sequence[Start], setting: Setting, results: _Results
+    files: Sequence[SourceText], ways: Sequence[Start], choices: Sequence[Start], setting: Setting, results: Results
 ) -> list[SeenRun]:
     """All runs of one program that show something of its launches which those before did not.
 
@@ -381,7 +312,7 @@ def seen_run(
             SeenWord(said.text, said.is_right, *places_of_kernels.get(said.kernel, ("", 0)))
             for said in own_check.said(observation)
         )
-        if _has_results(observation)
+        if has_results(observation)
         else (),
         exit=observation.exit,
         order=tuple(
@@ -423,7 +354,8 @@ def probed(sources: Sequence[SourceText], observed: ObservedRuns, store: Stored 
     probes: list[SeenRun] = []
     for files in starts.programs_of(sources):
         names = tuple(source.file for source in files)
-        first = next((run for run in observed.runs if run.files == names and run.launches and not run.change), None)
+        own = (run for run in observed.runs if run.files == names and not run.forgiven)
+        first = next((run for run in own if run.launches and not run.change), None)
         if first is None:
             continue
         before = Start(first.arguments, first.stdin)

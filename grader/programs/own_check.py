@@ -108,6 +108,7 @@ def said(observation: Observation) -> tuple[Said, ...]:
     for launches, line, verdict in rows[:MAX_LINES]:
         launched = {launch.display for launch in observation.launches[before:launches]}
         kernel = _named_in(line, observation) or (next(iter(launched)) if len(launched) == 1 else "")
+        kernel = kernel or _meant_in(line, observation)
         if not launched and lines and not kernel:
             kernel = lines[-1].kernel
         lines.append(Said(line, verdict, kernel))
@@ -161,6 +162,15 @@ def _named_in(line: str, observation: Observation) -> str:
     return kernels[0] if len(kernels) == 1 else ""
 
 
+def _meant_in(line: str, observation: Observation) -> str:
+    """Return the one kernel whose name has a word of the line in it, as "shared: errors: 0" means sharedKernel."""
+    names = {launch.kernel: launch.display for launch in observation.launches}
+    words = {word.casefold() for word in re.findall(r"[^\W\d_]{4,}", line)}
+    kernels = {word: [display for name, display in names.items() if word in name.casefold()] for word in words}
+    meant = {found[0] for found in kernels.values() if len(found) == 1}
+    return next(iter(meant)) if len(meant) == 1 else ""
+
+
 _OF_DEVICE = re.compile(r"\bcuda[A-Z]\w*|<<<")
 _NO_REFERENCE = re.compile(rf"{_OF_DEVICE.pattern}|\bs?rand\w*\s*\(|\bprintf\s*\(|\bcout\b")
 
@@ -178,7 +188,7 @@ class Reference:
 
 
 def references_in(parsed: ParsedFile) -> list[Reference]:
-    """Return the references of a file, in order of the text."""
+    """Return the references of a file, in order; where nothing is stored, sums that are compared at once."""
     references = []
     for item in parsed.items:
         if item.kind != "function" or not item.active or item.is_device:
@@ -190,7 +200,26 @@ def references_in(parsed: ParsedFile) -> list[Reference]:
             if _NO_REFERENCE.search(node_text(loop)) is None and _makes_of_others(loop):
                 line = (item.node if is_whole else loop).start_point.row + 1
                 references.append(Reference(item.name.rpartition("::")[2], loop, line))
-    return references
+    return references or list(_sums_in(parsed))
+
+
+def _sums_in(parsed: ParsedFile) -> Iterator[Reference]:
+    """Yield the innermost loops that add up elements of arrays, in functions that hold the sum against an element."""
+    for item in parsed.items:
+        body = item.node.child_by_field_name("body")
+        if item.kind != "function" or not item.active or item.is_device or body is None:
+            continue
+        for loop in (node for node in descendants(body) if node.type in LOOPS):
+            inside = list(descendants(loop))
+            is_innermost = sum(node.type in LOOPS for node in inside) == 1
+            operators = ((n, n.child_by_field_name("operator")) for n in inside if n.type == "assignment_expression")
+            sums = [n.child_by_field_name("left") for n, sign in operators if sign is not None and sign.type == "+="]
+            names = {node_text(left) for left in sums if left is not None and left.type == "identifier"}
+            elements = [node for node in inside if node.type == "subscript_expression"]
+            text = node_text(body)
+            held = any(re.search(rf"\b{re.escape(name)}\s*-|-\s*{re.escape(name)}\b", text) for name in names)
+            if is_innermost and len(elements) > 1 and held and _NO_REFERENCE.search(node_text(loop)) is None:
+                yield Reference(item.name.rpartition("::")[2], loop, loop.start_point.row + 1)
 
 
 def _outermost_loops(node: Node) -> list[Node]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import msgspec
 
@@ -59,6 +60,10 @@ class RunLimits(msgspec.Struct, frozen=True):
     fills: what the device hands out begins with bytes that nobody means, as on a device that others used before:
     a result that hangs on it is seen to be wrong.  Else it is zero, as a driver hands it out.
     looks: what goes into launches and copies is looked at, for what can be told of it.
+    forgives: a call that fails for a fault which is told does nothing, and the program hears of no error: for who wants
+    to know what it would launch.
+    falsifies: floating-point results of kernels are others when the host gets them: all larger ("up") or smaller
+    ("down"), or those of each copy's second half smaller ("half"): for who wants to know whether that is noticed.
     launch_seconds: of processor time; on a GPU, that the host waits for it.
     wall_seconds: of the whole run, by the clock on the wall: ends what hangs.
     """
@@ -82,6 +87,8 @@ class RunLimits(msgspec.Struct, frozen=True):
     undoes_bytes: int = 0
     fills: bool = False
     looks: bool = True
+    forgives: bool = False
+    falsifies: Literal["", "half", "up", "down"] = ""
 
 
 def for_gpu(limits: RunLimits, seconds: float) -> RunLimits:
@@ -292,6 +299,7 @@ class Observation(msgspec.Struct):
     copies: between host and device, the first `MAX_COPIES` in their order.
     checked: of a run on a GPU, how many launches the emulator has run after it, see `grader.programs.card_times`;
       check_ended: why not all of them, or why it did not come to the program's end.
+    falsified: kernels whose results the host got falsified, see `RunLimits`.
     """
 
     exit: int | None
@@ -308,6 +316,7 @@ class Observation(msgspec.Struct):
     opened: dict[str, str] = {}
     device: str = ""
     copies: list[SeenCopy] = []
+    falsified: list[str] = []
     checked: int | None = None
     check_ended: Message | None = None
 

@@ -4,10 +4,7 @@ A change counts where the fault is gone that a run had shown, no other has come,
 results does not call them wrong any more.  Where the program says nothing of its results, a fault that is gone proves
 little: there only changes are tried that the fault itself names.  The kernels are as they were.
 
-Where kernels and calls are right and the program calls its results wrong, the code may be wrong that computes what it
-compares them with.  The program's own check is the proof: a change of a reference counts with which it calls all
-results right.  Only code that makes elements of an array of another's is changed, never a comparison, and never what
-fills the inputs.
+Where kernels and calls are right, what they are compared with is looked at: `references.py`.
 """
 
 from __future__ import annotations
@@ -17,21 +14,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from grader.checks import checks_with, judge
-from grader.errors import InternalError, UsageError
 from grader.launching.kernel import BoundKernel
 from grader.message import Message, sentences_of
-from grader.programs.execution import run_each
-from grader.programs.observation import WITH_RESULTS, sources_of
-from grader.programs.own_check import references_in, said
-from grader.programs.records import Start
-from grader.programs.starts import applied, changes
-from grader.repair.clues import clues_of
 from grader.repair.comparisons import with_code
-from grader.repair.function import Change, changed, host_functions
+from grader.repair.function import Change, changed
 from grader.repair.host_arguments import host_of
 from grader.repair.host_calls import host_changes, leaves_memory, waits
 from grader.repair.program import Rerun
-from grader.repair.ranking import changes_of, in_order
+from grader.repair.references import reference_changes
 from grader.repair.verified import VerifiedRepair, diff_lines
 from grader.result import Check
 from grader.running.evidence import Evidence
@@ -39,9 +29,7 @@ from grader.running.host_code import host_code
 from grader.running.own_program import said_of
 from grader.submission.changes import Original
 from grader.submission.cpp.tree import ParsedFile
-from grader.submission.kernels.records import SeenRun
 from grader.submission.records import Submission, VariantBinding
-from grader.submission.source import SourceText
 
 MAX_RUN = 4
 """Changed programs that are compiled and run."""
@@ -313,67 +301,3 @@ def _has_faults(submission: Submission, evidence: Evidence) -> bool:
     site = binding.requested
     host = host_code(submission, binding.kernel, site.template_arguments if site is not None else ())
     return bool(host.of_launch) or host.never_launches or any(f.is_of_data for f in host.faults)
-
-
-MAX_REFERENCES_RUN = 12
-"""Changed programs that are compiled and run."""
-SOONER = {"exchange": 0.8, "size": 0.8, "index": 0.4, "divisor": 0.4}
-"""What changes of a group cost less: who writes loops for a CPU exchanges names sooner than they miss an end."""
-_OF_KERNELS = re.compile(r"\b(?:threadIdx|blockIdx|blockDim|gridDim|__\w+|atomic\w+)\b")
-
-
-def reference_changes(original: Original, run: SeenRun) -> Iterator[tuple[ParsedFile, Change]]:
-    """Yield changes of references with which a program calls right what it calls wrong in `run`, likeliest first."""
-    sources = [source for source in original.submission.sources if source.file in run.files]
-    if not run.said or any(source.notebook for source in sources):
-        return
-    sources.sort(key=lambda source: run.files.index(source.file))
-    for parsed, change in _reference_changes_in_order(original, run)[:MAX_REFERENCES_RUN]:
-        text = changed(parsed.source.text, change)
-        if _is_said_right([replace(s, text=text) if s.path == parsed.source.path else s for s in sources], run):
-            yield parsed, change
-
-
-def _reference_changes_in_order(original: Original, run: SeenRun) -> list[tuple[ParsedFile, Change]]:
-    ranked = []
-    for parsed in original.files():
-        if parsed.file not in run.files:
-            continue
-        spans = [(r.node.start_byte, r.node.end_byte) for r in references_in(parsed)]
-        for function in host_functions(parsed):
-            own = [
-                (function.at(a), function.at(b))
-                for a, b in spans
-                if function.body.start_byte <= a < function.body.end_byte
-            ]
-            rows = changes_of([function], {}, ()) if own else ()
-            within = [
-                (f, replace(c, cost=c.cost - SOONER.get(c.group, 0.0)))
-                for f, c in rows
-                if c.kind not in ("barrier", "guard")
-                and not any(_OF_KERNELS.search(edit.text) for edit in c.edits)
-                and all(any(low <= edit.start and edit.end <= high for low, high in own) for edit in c.edits)
-            ]
-            ranked += in_order(clues_of([function], "correct", (), None, (), {}), within)
-    return [(function.parsed, change) for function, change in ranked]
-
-
-def _is_said_right(sources: Sequence[SourceText], run: SeenRun) -> bool:
-    """Whether a changed program calls all results right that it calls anything in `run`."""
-    texts, arguments = {source.file: source.text for source in sources}, run.arguments
-    if run.change is not None:
-        own = run.change
-        numbers = [
-            c for c in changes(texts, arguments, "programs.too_long") if (c.file, c.name) == (own.file, own.name)
-        ]
-        change = next((c for c in numbers if c.numbers == (own.before, own.after)), None)
-        if change is None:
-            return False
-        smaller, more = applied(change, texts, arguments)
-        texts, arguments = texts | smaller, tuple(more)
-    try:
-        (observation,) = run_each(sources_of(sources, texts), [Start(arguments, run.stdin)], WITH_RESULTS)
-    except (InternalError, UsageError):
-        return False
-    words = said(observation)
-    return observation.exit is not None and len(words) >= len(run.said) and all(word.is_right for word in words)

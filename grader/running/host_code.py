@@ -18,6 +18,7 @@ from grader.programs.records import CRASHES, Observation, ProgramFinding
 from grader.running.data_flow import FlowFault, flow_faults, may_be_meant, reached_text
 from grader.running.evidence import NO_HOST_CODE, OF_DATA, FaultKind, HostCode, HostFault
 from grader.running.own_program import freed_otherwise, launched_instead, never_launches, never_read, read_early
+from grader.running.unseen import not_noticed, unlaunched
 from grader.submission.kernels.records import Kernel, SeenFault, SeenLaunch, SeenRun, seen_in_part
 from grader.submission.lexical import line_of_main, without_comments
 from grader.submission.records import Missing, Submission
@@ -66,9 +67,9 @@ def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = 
 
     instance: template arguments of the launches that are meant; (): all.
     """
-    of_kernel = [run for run in submission.observed.runs if _is_its_program(run, kernel, submission)]
-    elsewhere = {file for run in submission.observed.runs for file in run.files}
-    elsewhere -= {file for run in of_kernel for file in run.files}
+    seen = [run for run in submission.observed.runs if not run.forgiven]
+    of_kernel = [run for run in seen if _is_its_program(run, kernel, submission)]
+    elsewhere = {file for run in seen for file in run.files} - {file for run in of_kernel for file in run.files}
     texts = {
         source.file: _host_text(submission, source) for source in submission.sources if source.file not in elsewhere
     }
@@ -124,11 +125,8 @@ def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = 
         ]
     else:
         faults = [*_read_faults(submission, kernel, whole), *_before_any_launch(of_kernel)]
-    faults += [
-        fault
-        for fault in _unset_constants(texts, own_text, [run for run in true if run.ended])
-        if fault.message.data["name"] not in reported
-    ]
+    unset = _unset_constants(texts, own_text, [run for run in true if run.ended])
+    faults += [fault for fault in unset if fault.message.data["name"] not in reported]
     faults += [
         fault
         for fault in _unset_variables(texts, [run for run in true if run.ended], submission)
@@ -158,11 +156,12 @@ def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = 
         _host_fault("copy", fault)
         for run in runs
         for fault in run.faults
-        # Of a run at another size, or one that gave up, what is left behind says nothing.
         if fault.is_untidy and fault.file in own and not run.results
-        if fault.message.id != "programs.leak"
-        or (fault.message.data["array"] not in reported and not (run.exit and not all(f.is_untidy for f in run.faults)))
+        # Of one that gave up this says nothing.
+        if not run.exit or all(f.is_untidy for f in run.faults)
+        if fault.message.id != "programs.leak" or fault.message.data["array"] not in reported
     ]
+    untidy += [*unlaunched(of_kernel, kernel, set(graded), bound), *not_noticed(runs, kernel.name, texts)]
     return HostCode(
         is_there=True,
         is_observed=bool(launches),

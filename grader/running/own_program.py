@@ -421,7 +421,7 @@ def _whole_launches(kernel: BoundKernel) -> Iterator[SeenLaunch]:
     """Yield the kernel's launches at the program's own sizes that have an argument for each parameter."""
     names = [p.name for p in kernel.binding.kernel.parameters]
     for run in kernel.submission.observed.runs:
-        for launch in () if run.probe or run.change is not None else run.launches:
+        for launch in () if run.probe or run.forgiven or run.change is not None else run.launches:
             is_own = launch.kernel == kernel.binding.kernel.name and not launch.refused and launch.exchanged is None
             if is_own and [argument.name for argument in launch.arguments] == names:
                 yield launch

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from grader.i18n import _, decimal, form_of, language, ngettext
 from grader.words import N_, Texts
+from grader.words.own_checks import OWN_CHECK
 from grader.words.programs import changed
 
 
@@ -108,20 +109,7 @@ HOST_CODE: Texts = {
         "Compare the size that is allocated with the number of elements that the kernel is told to work on, and with "
         "the sizes of the other arrays."
     ),
-    "own_check": N_(
-        "The program's own check says “{line}”, but at {sizes}, where it ran, the kernel is right, and no fault was "
-        "seen in its launch and its copies. What is left is which elements of the host's arrays are copied, and how "
-        "many, or the check itself."
-    ),
-    "own_check_by": N_(
-        "The program's own check says “{line}”, but at {sizes}, where it ran, the kernel is right, and no fault was "
-        "seen in its launch and its copies. What is left is which elements of the host's arrays are copied, and how "
-        "many, or the check itself: it compares with what {name}() computes (line {at})."
-    ),
-    "hint_own_check": N_(
-        "Work out one element by hand: which of the two has it, the kernel's array or the host's? If both do, the "
-        "tolerance is too narrow for the rounding of sums, or the comparison takes other elements."
-    ),
+    **OWN_CHECK,
     "hint_unfilled": N_(
         "Copy the data to the device before the launch: with cudaMemcpy() into an array, with cudaMemcpyToSymbol() "
         "into a __device__ or __constant__ variable."

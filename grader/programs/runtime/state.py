@@ -147,6 +147,8 @@ class State:
         self.launches_at_clock = -1
         self.empty_times: dict[ordering.Place, Message] = {}
         """By where the event that ends it is recorded, what is said of a time between events with nothing between."""
+        self.idle_times: dict[ordering.Place, tuple[int, Message]] = {}
+        """The same of times behind which nothing was launched yet, with how many launches there were before."""
         self.timed_from: set[ordering.Place] = set()
         """Where events are recorded that other times begin at: what an empty time takes may be taken off these."""
         self.touched_bytes = 0
@@ -164,6 +166,7 @@ class State:
         self.copied: dict[tuple[int, bool, int], Any] = {}
         """What was copied into each array (True), or out of it after so many launches: see `runtime.silent.sizes`."""
         self.copies: list[SeenCopy] = []
+        self.falsified: list[str] = []
         self.device = 0
         self.host_memory: dict[int, Allocation] = {}
         self.texts: dict[tuple[str, int], int] = {}
@@ -255,8 +258,10 @@ class State:
 
     def fail(self, call: str, code: int, place: ordering.Place, finding: ProgramFinding | None = None) -> Failure:
         """Record that a call failed, and set the error that the program can ask for."""
-        self.last_error = code
         self.plans.clear()
+        if self.limits.forgives and (finding is not None or call == "launch"):
+            return Failure(call, code, place, noticed=True, finding=finding)
+        self.last_error = code
         if code in STICKY:
             self.sticky = code
         looked_at = (place.file, place.line) not in self.unused_results and call != "launch"
@@ -324,6 +329,10 @@ class State:
         if code is not None and not self.sticky:
             self._wait_at_end()
         self.arrive()
+        if not self.timed_from:
+            # Where no event ends a time of something, no empty one is there to be taken off.
+            later = {place: said for place, (before, said) in self.idle_times.items() if self.launch_count > before}
+            self.empty_times = {**later, **self.empty_times}
         for place, message in self.empty_times.items() if code is not None or crashed else ():
             if place not in self.timed_from:
                 self.tell("event_of_nothing", "warning", message, place)

@@ -201,8 +201,12 @@ def event_elapsed(state: State, place: Place, milliseconds: int, start: int, sto
     # A time of the host's own work may be taken by events, too.
     if not _follows_at_once(first, last):
         state.timed_from.add(first.place)
-    elif 0 <= last.at_ns - first.at_ns < LEAST_TIMED_NS and state.launch_count > last.launches:
-        state.empty_times[last.place] = msg("programs.event_of_nothing", line=first.place.line)
+    elif 0 <= last.at_ns - first.at_ns < LEAST_TIMED_NS:
+        said = msg("programs.event_of_nothing", line=first.place.line)
+        if state.launch_count > last.launches:
+            state.empty_times[last.place] = said
+        else:
+            state.idle_times[last.place] = last.launches, said
     _tell_renewed(state, first, last)
     between = state.launches[first.launches : last.launches]
     if between and all(launch.status in ("failed", "faulted") for launch in between):

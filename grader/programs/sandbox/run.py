@@ -296,6 +296,7 @@ class ProgramRun:
             opened=self._wasi.opened,
             device=self._card.model.name if self._card is not None else "",
             copies=state.copies,
+            falsified=state.falsified,
         )
 
     def _look_for_early(self, place_of_trap: Callable[[], Place] | None = None) -> None:
@@ -304,7 +305,6 @@ class ProgramRun:
 
     def _place_of(self, error: Any) -> Any:
         """Return the innermost line of the program's own files in the backtrace of a crash."""
-
         # The longest name first: `main.cu` may lie in a folder, too.
         names = sorted(self._order.sources, key=len, reverse=True)
         for match in re.finditer(r"^(.*):(\d{1,9}):\d+$", str(error), re.M):

@@ -459,7 +459,7 @@ def _binding(
 def _is_never_launched(entry: Entry, entries: Sequence[Entry], observed: ObservedRuns) -> bool:
     """Whether its program ended, launched other kernels, and names this one only where it is written."""
     file, name = entry.kernel.file, entry.kernel.name
-    runs = [run for run in observed.runs if file in run.files and run.launches and not run.probe]
+    runs = [run for run in observed.runs if file in run.files and run.launches and not run.probe and not run.forgiven]
     if entry.sites or not any(run.ended for run in runs) or any(x.kernel == name for run in runs for x in run.launches):
         return False
     declared = re.compile(rf"\b__global__\b(?:[^;{{}}()]|__launch_bounds__\s*\([^()]*\))*\b{name}\s*\(")

@@ -246,6 +246,23 @@ class SeenWord:
     line: int = 0
 
 
+Unnoticed = Literal["all", "half", "smaller", "larger"]
+
+
+@dataclass(frozen=True, slots=True)
+class SeenBlind:
+    """That a program calls results of a kernel right which are not.
+
+    what: whatever they are ("all"), where the second half of them are wrong, where they are too small, or too large.
+    kernel: by its plain name.  file, line: of its launch.
+    """
+
+    kernel: str
+    file: str
+    line: int
+    what: Unnoticed
+
+
 @dataclass(frozen=True, slots=True)
 class SeenRun:
     """A run of a program: `files` are its own, the one with `main` first.
@@ -254,9 +271,11 @@ class SeenRun:
     cause: why it did not run, or not to its end; `cause_line` in `cause_file`: where it was then, 0 where unknown.
     arguments, stdin: what it was given.
     probe: made at other sizes than the program's own, to see what its launches become.
+    forgiven: made as if no call had failed, to see what a program launches that ends at its first error.
     results: made with its kernels, to see what comes of them: its launches are others' business.  said: what it says of
       its results.  exit: with which code it ended, None where it did not.
     asked_for: kernels that it launched, be it with nothing to work upon.
+    unnoticed: of a run with `results`, which wrong ones it would not have noticed.
     order: the launches that it made.  copies: between host and device, in their order.  Both () where there were more
       of either than are kept: what the rest did nobody knows.
     """
@@ -271,9 +290,11 @@ class SeenRun:
     stdin: bytes = b""
     change: SeenChange | None = None
     probe: bool = False
+    forgiven: bool = False
     faults: tuple[SeenFault, ...] = ()
     results: bool = False
     said: tuple[SeenWord, ...] = ()
+    unnoticed: tuple[SeenBlind, ...] = ()
     exit: int | None = None
     asked_for: tuple[str, ...] = ()
     order: tuple[SeenStep, ...] = ()
@@ -324,7 +345,7 @@ class ObservedRuns:
 
     def ended(self, file: str) -> bool:
         """Whether a program with that file came to its own end."""
-        return any(run.ended for run in self.runs if file in run.files and not run.results)
+        return any(run.ended for run in self.runs if file in run.files and not run.results and not run.forgiven)
 
 
 NOTHING_OBSERVED = ObservedRuns()

@@ -1,0 +1,162 @@
+"""Which runs a program is given beside those that leave its kernels out: with its kernels, at sizes at which these take
+a small part of a grading; as if no call failed, where it ends at its first error; and with results that are not the
+kernels', which a check of its own has to notice.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+import msgspec
+
+from grader.programs.own_check import said
+from grader.programs.records import CRASHES, Observation, RunLimits, Start
+from grader.ptx.limits import STEPS_AFTER_FAULT, STEPS_PER_LAUNCH
+from grader.submission.kernels.records import Unnoticed
+
+TRACED = RunLimits(
+    executes=False, host_instructions=3_000_000_000, host_bytes=1 << 30, device_bytes=1 << 30, kernel_instructions=0
+)
+FORGIVING = msgspec.structs.replace(TRACED, forgives=True)
+WITH_RESULTS = RunLimits(
+    executes=True,
+    host_instructions=1_000_000_000,
+    host_bytes=512 << 20,
+    device_bytes=128 << 20,
+    steps_after_fault=STEPS_AFTER_FAULT,
+    kernel_instructions=60_000_000,
+    kernel_steps=STEPS_PER_LAUNCH,
+)
+"""Limits of a run whose results count: at such sizes kernels take a small part of a grading."""
+FEWEST_PER_THREAD = 20
+"""Instructions: no kernel that makes an element takes fewer."""
+MAX_WITH_RESULTS = 3
+HOST_FAULTS = frozenset(
+    {
+        "copy_direction",
+        "copy_size",
+        "bad_symbol",
+        "clock_before_end",
+        "event_not_recorded",
+        "event_not_reached",
+        "event_order",
+        "event_of_nothing",
+        "event_not_renewed",
+    }
+    | {"launch_refused", "host_pointer"}
+    | {"time_of_failed_launch", "double_free", "wrong_free", "use_after_free", "leak", "never_read", "alloc_size"}
+    | {"overwritten", "not_waited", "stream_race", "host_changed"}
+)
+"""Findings of a run that are the host code's doing."""
+GIVES_UP = frozenset({"programs.uncaught", "programs.aborted"})
+
+
+Way = Literal["half", "up", "down"]
+WAYS: tuple[Way, ...] = ("half", "up", "down")
+"""See `grader.programs.records.RunLimits.falsifies`."""
+
+
+class Results:
+    """Runs of a program with its kernels: as it is where that is small enough, else as it was given sizes.
+
+    ways: what it is started with first, in that order.
+    forgiven: of a program that a call's error ends, a run in which no call fails.
+    """
+
+    def __init__(self, ways: Sequence[Start]) -> None:
+        self._ways = ways
+        self._asked: list[Start] | None = None
+        self._traced = 0
+        self._stopped: Start | None = None
+        self._falsifies: Way | None = None
+        self._falsified: dict[Way, Observation] = {}
+        self.whole: tuple[Start, Observation] | None = None
+        self.forgiven: tuple[Start, Observation] | None = None
+
+    def then(self, observations: Sequence[Observation]) -> tuple[Start, RunLimits] | None:
+        """Return what to run next, after `observations`; see `grader.programs.execution.Then`."""
+        if self._asked is None:
+            self._traced, self._asked = len(observations), []
+            pairs = zip(self._ways, observations, strict=False)
+            self._stopped = next((way for way, one in pairs if _is_stopped_by_error(one)), None)
+            if self._stopped is not None:
+                return self._stopped, FORGIVING
+        elif self._stopped is not None and self.forgiven is None:
+            self.forgiven = self._stopped, observations[-1]
+        elif self._falsifies is not None:
+            self._falsified[self._falsifies] = observations[-1]
+        elif has_results(observations[-1]) and all(
+            _kernels(observations[-1]) >= _kernels(one) for one in observations[: self._traced]
+        ):
+            self.whole = self._asked[-1], observations[-1]
+        if self.whole is not None:
+            self._falsifies = self._next_way(self.whole[1])
+            falsifying = msgspec.structs.replace(WITH_RESULTS, falsifies=self._falsifies or "")
+            return (self.whole[0], falsifying) if self._falsifies is not None else None
+        observed = [*zip(self._ways, observations[: self._traced], strict=False)]
+        most = max((len(_kernels(one)) for _way, one in observed), default=0)
+        left = [way for way, one in observed if _has_ended(one) and len(_kernels(one)) == most and _is_small(one)]
+        # It was seen as it is, and need not have been given sizes.
+        left += [way for way in self._ways[self._traced :] if way.arguments]
+        left = [way for way in left if way not in self._asked]
+        if not most or not left or len(self._asked) == MAX_WITH_RESULTS:
+            return None
+        self._asked.append(left[0])
+        return left[0], WITH_RESULTS
+
+    def _next_way(self, whole: Observation) -> Way | None:
+        """Return how results are falsified next; all three ways where the program does not notice the first."""
+        words = said(whole)
+        is_right = whole.exit == 0 and any(word.kernel for word in words) and all(word.is_right for word in words)
+        if not is_right or not any(copy.way == "out" for copy in whole.copies):
+            return None
+        if "half" in self._falsified and not self._not_noticed(whole, "half"):
+            return None
+        return next((way for way in WAYS if way not in self._falsified), None)
+
+    def _not_noticed(self, whole: Observation, way: Way) -> set[str]:
+        """Return the kernels whose falsified results the program calls right."""
+        changed = self._falsified[way]
+        before = Counter(word.kernel for word in said(whole))
+        after = Counter(word.kernel for word in said(changed) if word.is_right)
+        return {name for name in changed.falsified if before[name] and before[name] == after[name]}
+
+    def unnoticed(self) -> Iterator[tuple[str, Unnoticed]]:
+        """Yield kernels of whose wrong results the program does not notice some, and which."""
+        if self.whole is None or len(self._falsified) < len(WAYS):
+            return
+        half, up, down = (self._not_noticed(self.whole[1], way) for way in WAYS)
+        for kernel in sorted(half):
+            if kernel in up and kernel in down:
+                yield kernel, "all"
+            else:
+                yield kernel, "smaller" if kernel in down else "larger" if kernel in up else "half"
+
+
+def _is_stopped_by_error(observation: Observation) -> bool:
+    """Whether a program ended, by itself or by an exception, after a call that failed for a fault of the host's."""
+    is_out = bool(observation.exit) or (observation.cause is not None and observation.cause.id in GIVES_UP)
+    return is_out and any(f.severity == "error" and f.kind in HOST_FAULTS for f in observation.findings)
+
+
+def _kernels(observation: Observation) -> set[str]:
+    return {launch.display for launch in observation.launches}
+
+
+def _is_small(observation: Observation) -> bool:
+    threads = sum(math.prod(launch.grid) * math.prod(launch.block) for launch in observation.launches)
+    return threads * FEWEST_PER_THREAD <= WITH_RESULTS.kernel_instructions
+
+
+def _has_ended(observation: Observation) -> bool:
+    """Whether a program came to its end, or crashed on its way there."""
+    return observation.exit is not None or (observation.cause is not None and observation.cause.id in CRASHES)
+
+
+def has_results(observation: Observation) -> bool:
+    """Whether every launch of a run was executed, so that its results count."""
+    whole = all(launch.status != "traced" for launch in observation.launches)
+    return _has_ended(observation) and bool(observation.launches) and whole

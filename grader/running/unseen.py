@@ -1,0 +1,52 @@
+"""What runs of a program did not come to: kernels that none launches, wrong results that its own check lets pass."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from grader.message import msg
+from grader.running.evidence import HostFault
+from grader.submission.kernels.records import Kernel, SeenRun
+from grader.submission.records import VariantBinding
+
+# `if (got[i] - want[i] > 1e-5)`, `d = got[i].x - want[i].x`: a difference of two elements.
+_ELEMENT = r"\w[\w.>-]*\[[^\[\];]{1,60}\](?:\s*(?:\.|->)\s*\w+)?"
+_DIFFERENCE = re.compile(rf"(?<![\w.)\]*/]){_ELEMENT}\s*-\s*{_ELEMENT}")
+_MAGNITUDE = re.compile(r"\b(?:std\s*::\s*)?f?abs[fl]?\s*\(\s*(?:\(\s*\w+\s*\)\s*)?$")
+
+
+def unlaunched(
+    runs: Sequence[SeenRun], kernel: Kernel, graded: Collection[str], bound: Sequence[VariantBinding]
+) -> list[HostFault]:
+    """Return that no run reaches a kernel's launch, though all came to their end and launched kernels of the lab."""
+    site = next((b.requested for b in bound if b.kernel.name == kernel.name and b.requested is not None), None)
+    own = [run for run in runs if run.launches and not run.probe]
+    launched = {name for run in own for name in run.asked_for}
+    is_whole = all(run.exit == 0 and run.change is None for run in own if not run.results)
+    if site is None or site.observed or kernel.name in launched or not launched & set(graded) or not is_whole:
+        return []
+    message = msg("checks.host_code.not_launched", kernel=kernel.name)
+    return [HostFault("launch", site.file or kernel.file, site.line, message)]
+
+
+def not_noticed(runs: Sequence[SeenRun], kernel: str, texts: Mapping[str, str]) -> Iterator[HostFault]:
+    """Yield that the program calls results of a kernel right which were made wrong.
+
+    In the line of a difference that is taken as it is, where one sign is not noticed and there is one such line.
+    """
+    for one in (one for run in runs for one in run.unnoticed if one.kernel == kernel):
+        file, line = one.file, one.line
+        differences = list(_signed(texts)) if one.what in ("smaller", "larger") else []
+        way = "signed" if len(differences) == 1 else "not_noticed"
+        if len(differences) == 1:
+            file, line = differences[0]
+        yield HostFault("copy", file, line, msg(f"checks.host_code.{way}_{one.what}"))
+
+
+def _signed(texts: Mapping[str, str]) -> Iterator[tuple[str, int]]:
+    """Yield the lines in which the difference of two elements is taken, and not its magnitude."""
+    for file, text in texts.items():
+        for number, row in enumerate(text.split("\n"), 1):
+            if any(not _MAGNITUDE.search(row[: match.start()]) for match in _DIFFERENCE.finditer(row)):
+                yield file, number
