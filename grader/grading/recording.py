@@ -72,7 +72,7 @@ def observation_remarks(observed: ObservedRuns) -> list[Message]:
         remarks.append(msg("observation.uncommented", file=file, kernel=kernel, line=line))
     for run in (run for run in observed.runs if not run.probe and not run.forgiven):
         if not run.launches and any(other.forgiven and other.files == run.files for other in observed.runs):
-            remarks.append(msg("remarks.forgiven", file=run.files[0]))
+            remarks.append(msg("checks.host_code.forgiven", file=run.files[0]))
         elif run.cause is not None and not run.launches and run.cause.id != "observation.no_main":
             if len({other.files for other in observed.runs}) > 1:
                 remarks.append(msg("observation.read_file", file=run.files[0], why=run.cause, **_place(run)))

@@ -243,6 +243,8 @@ def _makes_of_others(loop: Node) -> bool:
             arrays.add(_array(node))
         if node.type == "assignment_expression":
             left = node.child_by_field_name("left")
+            while left is not None and left.type == "field_expression":
+                left = left.child_by_field_name("argument")
             if left is not None and left.type == "subscript_expression":
                 stored.add(_array(left))
     return bool(stored) and bool(arrays - stored)

@@ -108,12 +108,12 @@ class Results:
         return left[0], WITH_RESULTS
 
     def _next_way(self, whole: Observation) -> Way | None:
-        """Return how results are falsified next; all three ways where the program does not notice the first."""
+        """Return how results are falsified next; the third way only where the program does not notice one of two."""
         words = said(whole)
         is_right = whole.exit == 0 and any(word.kernel for word in words) and all(word.is_right for word in words)
         if not is_right or not any(copy.way == "out" for copy in whole.copies):
             return None
-        if "half" in self._falsified and not self._not_noticed(whole, "half"):
+        if len(self._falsified) == 2 and not self._not_noticed(whole, "half"):
             return None
         return next((way for way in WAYS if way not in self._falsified), None)
 
@@ -126,14 +126,15 @@ class Results:
 
     def unnoticed(self) -> Iterator[tuple[str, Unnoticed]]:
         """Yield kernels of whose wrong results the program does not notice some, and which."""
-        if self.whole is None or len(self._falsified) < len(WAYS):
+        if self.whole is None:
             return
-        half, up, down = (self._not_noticed(self.whole[1], way) for way in WAYS)
-        for kernel in sorted(half):
-            if kernel in up and kernel in down:
-                yield kernel, "all"
+        ways = {way: self._not_noticed(self.whole[1], way) for way in self._falsified}
+        half, up, down = (ways.get(way, set[str]()) for way in WAYS)
+        for kernel in sorted(half | up):
+            if kernel in up:
+                yield kernel, "all" if kernel in down else "larger"
             else:
-                yield kernel, "smaller" if kernel in down else "larger" if kernel in up else "half"
+                yield kernel, "smaller" if kernel in down else "half"
 
 
 def _is_stopped_by_error(observation: Observation) -> bool:

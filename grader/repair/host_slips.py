@@ -24,6 +24,7 @@ _SIZE_OF = re.compile(r"sizeof\s*\(?\s*(\w+)\s*\)?")
 _WITH_ELEMENTS = frozenset(["fwrite", "fread", "malloc", "calloc", "realloc", "memcpy", "memmove", "memset"])
 _POINTER = re.compile(r"(\w+)\s*(\+.*)", re.DOTALL)
 _IS_PARITY = re.compile(r"%\s*2\b|&\s*1\b")
+_LEAVES = ("break_statement", "return_statement", "continue_statement", "goto_statement", "throw_statement")
 _COPIES = ("cudaMemcpy", "cudaMemcpyAsync")
 _WAITS = re.compile(r"\bcuda(?:\w+Synchronize|GetLastError|PeekAtLastError|EventRecord|EventElapsedTime)\b")
 
@@ -34,6 +35,7 @@ def host_slip_changes(host: Host, unread: Collection[str] = ()) -> Iterator[Chan
     for launch in host.launches:
         if launch.callee in unread:
             yield from _fetches(host, launch)
+            yield from _breaks(launch)
     for function in host_functions(host.parsed):
         yield from _events(function)
         yield from _records_late(function)
@@ -50,6 +52,20 @@ def host_slip_changes(host: Host, unread: Collection[str] = ()) -> Iterator[Chan
     yield from _swaps(host)
     for function in host_functions(host.parsed):
         yield from _other_frees(function)
+
+
+def _breaks(launch: Launch) -> Iterator[Change]:
+    """A `break;` at the end of a case that launches something and goes on into the next one."""
+    function = launch.function
+    case = next((n for n in ancestors(launch.grid, function.body) if n.type == "case_statement"), None)
+    following = case.next_named_sibling if case is not None else None
+    last = case.named_children[-1] if case is not None else None
+    if case is None or following is None or following.type != "case_statement" or last is None or last.type in _LEAVES:
+        return
+    is_alone = last.start_point.row == last.end_point.row == function.line(launch.grid) - 1
+    gap = " " if is_alone and function.text(case).count("\n") == 0 else f"\n{function.indent(last)}"
+    edit = function.inserted(last.end_byte, f"{gap}break;")
+    yield Change("host", last.end_point.row + 1, (edit,), 0.2, "break", "break")
 
 
 def _events(function: Function) -> Iterator[Change]:

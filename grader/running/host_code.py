@@ -18,7 +18,7 @@ from grader.programs.records import CRASHES, Observation, ProgramFinding
 from grader.running.data_flow import FlowFault, flow_faults, may_be_meant, reached_text
 from grader.running.evidence import NO_HOST_CODE, OF_DATA, FaultKind, HostCode, HostFault
 from grader.running.own_program import freed_otherwise, launched_instead, never_launches, never_read, read_early
-from grader.running.unseen import not_noticed, unlaunched
+from grader.running.unseen import fetched_over, not_noticed, unlaunched
 from grader.submission.kernels.records import Kernel, SeenFault, SeenLaunch, SeenRun, seen_in_part
 from grader.submission.lexical import line_of_main, without_comments
 from grader.submission.records import Missing, Submission
@@ -140,6 +140,7 @@ def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = 
         faults.append(HostFault("not_compared", file, line, msg("checks.host_code.not_compared")))
     elif not is_unread:
         faults += [fault for run in true for fault in never_read(run, kernel.name, texts)]
+        faults += fetched_over(true, kernel.name, texts)
     in_comments = {(file, line) for file, _kernel, line in submission.observed.uncommented}
     faults = [fault for fault in faults if (fault.file, fault.line) not in in_comments]
     faults.sort(key=lambda fault: not fault.is_of_data)
@@ -394,13 +395,13 @@ def _never_filled(runs: Sequence[SeenRun], submission: Submission, kernel: Kerne
             # What a struct or a pointer in memory leads to may have been filled by way of it.
             continue
         # A launch to warm up may come before the copies.
-        filled = {argument.buffer for argument in arguments if argument.before}
+        filled = {(argument.buffer, argument.serial) for argument in arguments if argument.before}
         empty: dict[str, list[SeenLaunch]] = {}
         for launch in run.launches:
             names = _only_read(by_name.get(launch.kernel))
             for argument in () if launch.refused else launch.arguments:
                 is_input = " const*" in argument.type_text or argument.name in names
-                if is_input and argument.buffer and argument.buffer not in filled:
+                if is_input and argument.buffer and (argument.buffer, argument.serial) not in filled:
                     empty.setdefault(argument.buffer, []).append(launch)
         for array, launches in empty.items():
             if kernel.name in {launch.kernel for launch in launches}:

@@ -63,8 +63,8 @@ def never_read(run: SeenRun, kernel: str, texts: Mapping[str, str]) -> list[Host
     backs: dict[tuple[str, int], _Back] = {}
     for file, line in own:
         text = texts.get(file, "")
-        back = next((b for b in _backs(text) if b.line == line), None)
-        if back is None or _reads(text, back):
+        back = next((b for b in backs_in(text) if b.line == line), None)
+        if back is None or reads_of(text, back):
             return []
         backs[file, line] = back
     return [
@@ -78,13 +78,13 @@ def read_early(run: SeenRun, kernel: str, texts: Mapping[str, str]) -> list[Host
     launches = [launch.line for launch in run.launches if launch.kernel == kernel]
     faults = []
     for file, line in _copies_of(run, kernel):
-        backs = list(_backs(texts.get(file, "")))
+        backs = list(backs_in(texts.get(file, "")))
         back = next((b for b in backs if b.line == line), None)
         if back is None:
             continue
         following = min((b.line for b in backs if b.name == back.name and b.line > line), default=back.high + 1)
         before = max((at for at in launches if back.low <= at < line), default=0)
-        reads = _reads(texts[file], back)
+        reads = reads_of(texts[file], back)
         early = [at for at in reads if before < at < line]
         if before and early and not any(line < at < following for at in reads):
             message = msg("checks.host_code.compared_early", array=back.name, kernel=kernel, read_line=early[0])
@@ -103,7 +103,8 @@ def _copies_of(run: SeenRun, kernel: str) -> list[tuple[str, int]]:
     return list(dict.fromkeys(places))
 
 
-def _backs(text: str) -> Iterator[_Back]:
+def backs_in(text: str) -> Iterator[_Back]:
+    """Yield the copies to the host in a file's text."""
     for match in _COPY.finditer(text):
         if "DeviceToHost" in match["rest"]:
             low, high = _function_around(text, match.start())
@@ -127,7 +128,7 @@ def _function_around(text: str, at: int) -> tuple[int, int]:
     return 0, len(text)
 
 
-def _reads(text: str, back: _Back) -> list[int]:
+def reads_of(text: str, back: _Back) -> list[int]:
     """Return the lines on which the array may be read: in its function, if that declares it, else anywhere."""
     rows = text.split("\n")
     is_local = any(

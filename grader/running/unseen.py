@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from grader.message import msg
 from grader.running.evidence import HostFault
+from grader.running.own_program import backs_in, reads_of
 from grader.submission.kernels.records import Kernel, SeenRun
 from grader.submission.records import VariantBinding
 
@@ -28,6 +30,26 @@ def unlaunched(
         return []
     message = msg("checks.host_code.not_launched", kernel=kernel.name)
     return [HostFault("launch", site.file or kernel.file, site.line, message)]
+
+
+def fetched_over(runs: Sequence[SeenRun], kernel: str, texts: Mapping[str, str]) -> Iterator[HostFault]:
+    """Yield copies of a kernel's results over those of another one in the host's memory which nothing has read."""
+    for run in runs:
+        outs = [copy for copy in run.copies if copy.way == "out" and 0 < copy.launches <= len(run.order)]
+        for first, second in pairwise(outs) if run.change is None else ():
+            made_by = [run.order[copy.launches - 1].launch for copy in (first, second)]
+            names = [run.launches[at].kernel if at >= 0 else "" for at in made_by]
+            is_over = (first.host, first.file) == (second.host, second.file) and first.bytes <= second.bytes
+            if not is_over or first.line >= second.line or names[1] != kernel or names[0] in ("", kernel):
+                continue
+            text = texts.get(second.file, "")
+            backs = {back.line: back for back in backs_in(text)}
+            one, other = backs.get(first.line), backs.get(second.line)
+            if one is None or other is None or (one.name, one.low) != (other.name, other.low):
+                continue
+            if not any(first.line < at < second.line for at in reads_of(text, one)):
+                message = msg("checks.host_code.fetched_over", array=one.name, other=names[0], before=first.line)
+                yield HostFault("copy", second.file, second.line, message)
 
 
 def not_noticed(runs: Sequence[SeenRun], kernel: str, texts: Mapping[str, str]) -> Iterator[HostFault]:

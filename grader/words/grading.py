@@ -396,9 +396,6 @@ REMARKS: Texts = {
         "threads of a block go through it once more than others, what happens is undefined."
     ),
     "wired_sizes": N_("The kernel works only at {sizes}: the size is a constant in the program. Make it a parameter."),
-    "forgiven": N_(
-        "{file} ends at its first error. What it launches was seen in another run, in which no call reported an error."
-    ),
     "needs_device": N_(
         "Graded for compute capability {device}: the kernel is right from there on; for older devices it is compiled "
         "to different code, which is wrong."

@@ -5,6 +5,9 @@ from __future__ import annotations
 from grader.words import N_, Texts
 
 OWN_CHECK: Texts = {
+    "forgiven": N_(
+        "{file} ends at its first error. What it launches was seen in another run, in which no call reported an error."
+    ),
     "own_check": N_(
         "The program's own check says “{line}”, but at {sizes}, where it ran, the kernel is right, and no fault was "
         "seen in its launch and its copies. What is left is which elements of the host's arrays are copied, and how "

@@ -441,6 +441,7 @@ REPAIRS: Texts = {
     "host_recorded": N_("The event that begins the time is to be recorded before line {line}."),
     "host_recorded_after": N_("The event that ends the time is to be recorded after line {line}."),
     "host_fetch": N_("A copy of the results to the host is missing after line {line}."),
+    "host_break": N_("The case ends in line {line} without a break: what follows for the next case is done as well."),
     "host_kernel": N_("Line {line} launches the wrong kernel."),
     "turned_away": turned_away,
     "turned_away_mended": Plural(

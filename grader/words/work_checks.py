@@ -58,6 +58,10 @@ HOST_CODE: Texts = {
     "reads_data_sound": N_("Judging by its text, the host code fills what its kernels read."),
     "unchecked": N_("The program never checks whether the launch of {kernel} failed."),
     "not_compared": N_("The program never compares its results with anything."),
+    "fetched_over": N_(
+        "The copy stores into {array}, over the results of {other} that were copied there in line {before}: nothing "
+        "has read these by then."
+    ),
     "compared_other": N_("{kernel}'s results are copied into {array} here, which nothing reads: others are compared."),
     "same_array": N_(
         "{kernel} is handed one array, {array}, as {first} and as {second}: it stores over what it reads."

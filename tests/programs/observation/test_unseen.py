@@ -1,0 +1,67 @@
+"""What a program launches behind its first error, and what its check of its own results does not notice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader.programs.observation import observed
+from grader.submission.source import SourceText
+
+pytestmark = pytest.mark.started
+
+PROGRAM = """#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cuda_runtime.h>
+#define OK(call) if ((call) != cudaSuccess) exit(1)
+__global__ void twice(const float *in, float *out, int n) { int i = threadIdx.x; if (i < n) out[i] = 2 * in[i]; }
+int main() {
+    const int n = 64, bytes = n * sizeof(float);
+    float in[n], got[n], want[n], *d, *e;
+    for (int i = 0; i < n; i++) { in[i] = i; want[i] = 2 * i; }
+    OK(cudaMalloc(&d, bytes));
+    OK(cudaMalloc(&e, bytes));
+    OK(cudaMemcpy(d, in, bytes, cudaMemcpyHostToDevice));
+    twice<<<1, n>>>(d, e, n);
+    OK(cudaGetLastError());
+    OK(cudaMemcpy(got, e, bytes, cudaMemcpyDeviceToHost));
+    int wrong = 0;
+    for (int i = 0; i < n; i++) if (fabsf(got[i] - want[i]) > 1e-3f) wrong++;
+    printf("errors: %d\\n", wrong);
+    return wrong != 0;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "what"),
+    [
+        ("fabsf", "fabsf", []),
+        ("fabsf(got[i] - want[i])", "got[i] - want[i]", ["smaller"]),
+        ("fabsf(got[i] - want[i])", "want[i] - got[i]", ["larger"]),
+        ("i < n; i++) if", "i < n / 2; i++) if", ["half"]),
+        ("got[i] - want[i]", "want[i] - want[i]", ["all"]),
+    ],
+    ids=["all is compared", "too small", "too large", "a part is compared", "nothing is compared"],
+)
+def test_wrong_results_that_a_program_calls_right(right: str, wrong: str, what: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "p.cu"
+    path.write_text(PROGRAM.replace(right, wrong))
+    runs = observed([SourceText(path, path.read_text(), "utf-8")]).runs
+    assert [(one.kernel, one.line, one.what) for run in runs for one in run.unnoticed] == [
+        ("twice", 14, w) for w in what
+    ]
+
+
+def test_a_program_that_ends_at_its_first_error_shows_what_it_would_launch(tmp_path: Path) -> None:
+    path = tmp_path / "p.cu"
+    path.write_text(PROGRAM.replace("cudaMemcpyHostToDevice", "cudaMemcpyDeviceToHost"))
+    seen = observed([SourceText(path, path.read_text(), "utf-8")])
+    assert [(run.forgiven, run.exit, len(run.launches), len(run.faults)) for run in seen.runs] == [
+        (False, 1, 0, 1),
+        # Its results are wrong: nothing was copied.
+        (True, 1, 1, 0),
+    ]
+    assert [(launch.kernel, launch.block) for launch in seen.launches] == [("twice", (64, 1, 1))]

@@ -1,0 +1,42 @@
+"""Changes of what results are compared with: in which order they are tried, and that many stand in one program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from grader.programs.own_check import references_in
+from grader.repair.function import changed
+from grader.repair.references import in_likely_order
+from grader.submission.cpp.parse import parse
+from grader.submission.source import SourceText
+
+TRANSPOSED = "for (int r = 0; r < rows; r++) for (int c = 0; c < cols; c++) w[c * rows + r] = h[r * cols + c];"
+MEMBERS = "for (int i = 0; i < n; i++) {\na[i].x = s * b[i].x;\na[i].y = s * b[i].y;\na[i].z = s * b[i].z;\n}"
+SUMMED = (
+    "for (int i = 0; i < n; i++) {\nfloat t = 0;\nfor (int k = 0; k < n; k++) t += a[i * n + k] * b[k * n];\n"
+    "if (fabs(t - c[i]) > 1e-3) bad++;\n}"
+)
+
+
+@pytest.mark.parametrize(
+    ("loop", "right", "wrong"),
+    [
+        (TRANSPOSED, "w[c * rows", "w[c * cols"),
+        (MEMBERS, "s * b[i].z", "s * b[i].y"),
+        (SUMMED, "a[i * n + k]", "a[k * n + i]"),
+    ],
+    ids=["a size", "a member as its neighbours have it", "a sum that is compared at once"],
+)
+def test_the_mistake_is_among_the_first(loop: str, right: str, wrong: str) -> None:
+    text = f"int f(float *w, float *h, V *a, V *b, float *c, float s, int n, int rows, int cols) {{\n{loop}\n}}\n"
+    source = SourceText(Path("p.cu"), text.replace(right, wrong), "utf-8")
+    parsed = parse(source)
+    assert len(references_in(parsed)) == 1
+    original = SimpleNamespace(files=lambda: [parsed])
+    rows = in_likely_order(cast(Any, original), cast(Any, SimpleNamespace(files=("p.cu",))))
+    made = ["".join(changed(source.text, change).split()) for _parsed, (_reference, change) in rows[:24]]
+    assert "".join(text.split()) in made
