@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from grader.programs.records import LIBRARY
 from grader.running.data_flow import flow_faults, may_be_meant
 from grader.running.own_program import never_read, read_early
+from grader.running.unseen import fetched_over
 from grader.submission.kernels.records import (
     Kernel,
     KernelParameter,
@@ -196,3 +198,17 @@ def test_columns_of_a_matrix_are_copied_back_side_by_side() -> None:
     run, known = one_array("k", ".", ".")
     halves = tuple(replace(copy, offset=8 * n, bytes=32) for n, copy in enumerate(run.copies))
     assert may_be_meant(replace(run, copies=halves), known) == []
+
+
+@pytest.mark.parametrize(
+    ("between", "told"),
+    [("", [7]), ("check(out);", []), ("out[0] = 1;", [7])],
+    ids=["nothing", "a read", "a write"],
+)
+def test_a_copy_over_results_that_nothing_has_read(between: str, told: list[int]) -> None:
+    launch = "k<<<1, 32>>>(d);"
+    run, texts = program("float out[64];", launch, BACK, between, launch, BACK, "check(out);")
+    first, second = run.launches
+    run = replace(run, launches=(first, msgspec.structs.replace(second, kernel="m")))
+    assert [fault.line for fault in fetched_over([run], "m", texts)] == told
+    assert not list(fetched_over([run], "k", texts))

@@ -205,7 +205,8 @@ def event_elapsed(state: State, place: Place, milliseconds: int, start: int, sto
         said = msg("programs.event_of_nothing", line=first.place.line)
         if state.launch_count > last.launches:
             state.empty_times[last.place] = said
-        else:
+        elif first.launches == last.launches:
+            # No launch that failed lies between, either.
             state.idle_times[last.place] = last.launches, said
     _tell_renewed(state, first, last)
     between = state.launches[first.launches : last.launches]

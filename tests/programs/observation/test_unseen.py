@@ -65,3 +65,14 @@ def test_a_program_that_ends_at_its_first_error_shows_what_it_would_launch(tmp_p
         (True, 1, 1, 0),
     ]
     assert [(launch.kernel, launch.block) for launch in seen.launches] == [("twice", (64, 1, 1))]
+
+
+def test_a_time_that_ends_before_anything_is_launched(tmp_path: Path) -> None:
+    path = tmp_path / "p.cu"
+    time = (
+        "cudaEvent_t a, b; cudaEventCreate(&a); cudaEventCreate(&b); cudaEventRecord(a);\n    cudaEventRecord(b);"
+        " cudaEventSynchronize(b); float ms; cudaEventElapsedTime(&ms, a, b);"
+    )
+    path.write_text(PROGRAM.replace("    twice<<<", f"    {time}\n    twice<<<"))
+    (run, _with_results) = observed([SourceText(path, path.read_text(), "utf-8")]).runs
+    assert [(fault.kind, fault.line) for fault in run.faults if not fault.is_untidy] == [("event_of_nothing", 15)]
