@@ -319,18 +319,3 @@ def test_memory_that_was_given_back_is_not_left(
         for names in (known, left)
     ]
     assert leaves_memory(hosts[0], hosts[1], GIVEN_BACK, text, was_whole=was_whole) is is_lost
-
-
-@pytest.mark.parametrize(
-    ("wrong", "right"),
-    [
-        ("case 0: k<<<1, 32>>>(d);\ncase 1: m<<<1, 32>>>(d);\n", "k<<<1, 32>>>(d); break;"),
-        ("case 0:\nk<<<1, 32>>>(d);\ncase 1: m<<<1, 32>>>(d);\n", "k<<<1, 32>>>(d);\nbreak;"),
-        ("case 0: k<<<1, 32>>>(d); break;\ncase 1: m<<<1, 32>>>(d);\n", None),
-    ],
-)
-def test_a_case_that_goes_on_into_the_next_one(wrong: str, right: str | None) -> None:
-    text = f"void f(int which) {{\nswitch (which) {{\n{wrong}}}\n}}\n"
-    host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
-    made = [changed(text, c) for c in host_slip_changes(host, ["k", "m"]) if c.detail == "break"]
-    assert made == ([text.replace("k<<<1, 32>>>(d);", right)] if right is not None else [])

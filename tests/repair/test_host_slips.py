@@ -73,3 +73,18 @@ def test_an_event_that_ends_a_time_is_recorded_behind_the_launch() -> None:
     host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
     made = [changed(text, c) for c in host_slip_changes(host) if c.detail == "later" and c.line == 5]
     assert made == [TIMED]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("case 0: k<<<1, 32>>>(d);\ncase 1: m<<<1, 32>>>(d);\n", "k<<<1, 32>>>(d); break;"),
+        ("case 0:\nk<<<1, 32>>>(d);\ncase 1: m<<<1, 32>>>(d);\n", "k<<<1, 32>>>(d);\nbreak;"),
+        ("case 0: k<<<1, 32>>>(d); break;\ncase 1: m<<<1, 32>>>(d);\n", None),
+    ],
+)
+def test_a_case_that_goes_on_into_the_next_one(wrong: str, right: str | None) -> None:
+    text = f"void f(int which) {{\nswitch (which) {{\n{wrong}}}\n}}\n"
+    host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    made = [changed(text, c) for c in host_slip_changes(host, ["k", "m"]) if c.detail == "break"]
+    assert made == ([text.replace("k<<<1, 32>>>(d);", right)] if right is not None else [])
