@@ -22,7 +22,7 @@ from grader.submission.source import decode
 AXES = 4.0
 STAGED = 3.0
 
-_SECOND_AXIS = re.compile(r"\b(?:blockIdx|threadIdx)\s*\.\s*y\b")
+SECOND_AXIS = re.compile(r"\b(?:blockIdx|threadIdx)\s*\.\s*y\b")
 _STORED = re.compile(r"\b(\w+)\s*(?:\[[^\]=;]{0,120}\]\s*)+=(?!=)\s*([^;]{1,300});")
 _WORD = re.compile(r"[A-Za-z_]\w*+")
 
@@ -46,7 +46,7 @@ def profile_of(kernel: Kernel, shape: KernelShape, roles: Sequence[str]) -> Prof
         for word in _WORD.findall(value)
         if word in by_name
     }
-    return Profile(_SECOND_AXIS.search(shape.text) is not None, frozenset(staged))
+    return Profile(SECOND_AXIS.search(shape.text) is not None, frozenset(staged))
 
 
 def alike(lab: Lab) -> list[Variant]:

@@ -16,6 +16,7 @@ from grader.message import msg
 from grader.preprocessor import STRING
 from grader.submission import lexical
 from grader.submission.binding.assign import (
+    SECOND_AXIS,
     Candidate,
     Profile,
     assign,
@@ -29,7 +30,7 @@ from grader.submission.binding.assign import (
 from grader.submission.binding.entries import Entry, entries_of, instance_of, launched_twice, sites_of
 from grader.submission.binding.plans import as_written, in_their_places, interpretations, requested_launch
 from grader.submission.binding.reconcile import Fact, Place, first, places_read_true
-from grader.submission.binding.roles import role_assignments
+from grader.submission.binding.roles import HEIGHT, WIDTH, role_assignments
 from grader.submission.compile_time import constant_edits
 from grader.submission.cpp.tree import ParsedFile
 from grader.submission.device_code import read_files
@@ -331,7 +332,7 @@ def _candidates(entries: Sequence[Entry], lab: Lab) -> list[Candidate]:
         candidate = replace(
             _candidate(entry),
             is_intermediate=_is_intermediate(entry, entries),
-            is_of_another_task=is_of_another_task(entry.kernel.name, lab) or _is_of_two_inputs(entry, lab),
+            is_of_another_task=is_of_another_task(entry.kernel.name, lab) or _is_of_other_data(entry, lab),
         )
         named = any(strong_rank(variant, entry.called) is not None for variant in lab.variants)
         if entry.kernel.uses_shared and not named and entry.reason is None:
@@ -342,14 +343,16 @@ def _candidates(entries: Sequence[Entry], lab: Lab) -> list[Candidate]:
     return of_kernels
 
 
-def _is_of_two_inputs(entry: Entry, lab: Lab) -> bool:
-    """Whether it joins two arrays place by place where one is to be used with itself, as in a product."""
+def _is_of_other_data(entry: Entry, lab: Lab) -> bool:
+    """Whether it joins two arrays place by place where one is to be used with itself, as in a product; or goes through
+    rows and columns, of which it takes the numbers, where the lab has vectors."""
+    arrays = [p for p in lab.parameters if p.is_array]
     pointers = sum(p.is_pointer for p in entry.kernel.parameters)
-    return (
-        entry.shape.is_pointwise
-        and any(p.twice for p in lab.parameters)
-        and pointers > sum(p.is_array for p in lab.parameters)
-    )
+    if entry.shape.is_pointwise and any(p.twice for p in arrays) and pointers > len(arrays):
+        return True
+    numbers = [p.name for p in entry.kernel.parameters if not p.is_pointer]
+    has_sides = any(map(WIDTH.fullmatch, numbers)) and any(map(HEIGHT.fullmatch, numbers))
+    return has_sides and all(len(p.shape) == 1 for p in arrays) and SECOND_AXIS.search(entry.shape.text) is not None
 
 
 def _is_intermediate(entry: Entry, entries: Sequence[Entry]) -> bool:

@@ -208,8 +208,8 @@ MAX_POINTERS = 5
 MAX_READINGS = 6
 # Readings whose scores are this close are told apart by trying them out, not by name.
 DOUBT = 1.0
-_WIDTH = re.compile(r"(?i)w|width|n?_?cols?|columns?|stride|pitch|ld")
-_HEIGHT = re.compile(r"(?i)h|height|n?_?rows?")
+WIDTH = re.compile(r"(?i)w|width|n?_?cols?|columns?|stride|pitch|ld")
+HEIGHT = re.compile(r"(?i)h|height|n?_?rows?")
 _OF_ROWS = re.compile(r"\*\s*(?:(?:const|__restrict__|__restrict|restrict)\b\s*)*\*")
 _INTEGERS = {"int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"}
 
@@ -270,9 +270,9 @@ def _of_structs(kernel: Kernel, roles: tuple[str, ...], lab: Lab) -> tuple[str, 
     for parameter, role in zip(kernel.parameters, roles, strict=True):
         shape = shapes.get(parameter.owner, ())
         plain = len(shape) == 2 and all(axis in lab.size_names for axis in shape)
-        if plain and _WIDTH.fullmatch(parameter.name):
+        if plain and WIDTH.fullmatch(parameter.name):
             role = str(shape[1])
-        elif plain and _HEIGHT.fullmatch(parameter.name):
+        elif plain and HEIGHT.fullmatch(parameter.name):
             role = str(shape[0])
         own_roles.append(role)
     return tuple(own_roles)

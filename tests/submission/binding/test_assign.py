@@ -145,3 +145,15 @@ def test_the_size_of_a_block_among_a_template_s_arguments_is_no_name() -> None:
         " c[i] = s; } void run(float *a, float *b, float *c, int n) { gemm<16><<<n, 256>>>(a, b, c, n); }"
     )
     assert names(bound(text, find("matmul", ())))["naive"] == "gemm"
+
+
+@pytest.mark.parametrize(("numbers", "variant"), [("int width, int height", "no_candidate"), ("int n", "work")])
+def test_a_kernel_that_goes_through_rows_and_columns_is_no_variant_where_there_are_vectors(
+    numbers: str, variant: str
+) -> None:
+    text = (
+        f"__global__ void work(const float *in, float *out, {numbers}) {{"
+        " int x = blockIdx.x * blockDim.x + threadIdx.x;"
+        " int i = (blockIdx.y * blockDim.y + threadIdx.y) * 64 + x; out[i] = (in[i - 1] + in[i] + in[i + 1]) / 3; }"
+    )
+    assert names(bound(text, find("box-blur", ())))["naive"] == variant
