@@ -214,8 +214,6 @@ def about_msg(change: Change) -> Message | None:
         form = "_lanes"
     if change.kind == "guard" and _are_exchanged(*way):
         form = "_exchanged"
-    if change.kind == "guard" and not form:
-        return None
     if form:
         return msg(f"repairs.code{form}", quoted=change.code)
     for name, pattern in (("name", _NAME), ("number", _NUMBER), ("operator", re.compile(r"[^\w\s()]+"))):
@@ -224,7 +222,8 @@ def about_msg(change: Change) -> Message | None:
                 return msg(f"repairs.code_{name}_in", piece=change.was, quoted=change.code)
             if name != "operator":
                 return msg(f"repairs.code_{name}", quoted=change.code)
-    return msg("repairs.code", quoted=change.code)
+    # Of a condition the whole is no part of it.
+    return msg("repairs.code", quoted=change.code) if change.kind != "guard" else None
 
 
 def _are_exchanged(text: str, other: str) -> bool:

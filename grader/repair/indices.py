@@ -30,7 +30,7 @@ NEVER_MEANT = -1.0
 """What a change costs of what makes no sense as it is written."""
 _BLOCK = re.compile(r"blockIdx\.([xyz])")
 _THREAD = re.compile(r"threadIdx\.[xyz]")
-_WARP = re.compile(r"32|\w*(?i:warp)\w*")
+_WARP = re.compile(r"8|16|32|64|\w*(?i:warp|group)\w*")
 
 
 def index_changes(function: Function) -> Iterator[Change]:

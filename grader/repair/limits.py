@@ -15,10 +15,12 @@ from grader.repair.nodes import (
     condition_of,
     decides_to_leave,
     index_of,
+    only_leaves,
     operator_of,
     sides_of,
     terms_of,
     unbracketed,
+    value_of,
 )
 from grader.submission.cpp.tree import declared_name, descendants
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 MOST_TESTS = 3
+_TESTS = ("<", "<=", ">", ">=")
 _SHUFFLE = re.compile(r"__shfl(?:_up|_down|_xor)?_sync")
 
 
@@ -41,6 +44,7 @@ def limit_slips(function: Function) -> Iterator[Change]:
                 if condition is not None:
                     yield from _other_side(function, condition)
                     yield from _as_others_test(function, condition, tests)
+                    yield from _untested(function, node, condition)
             case "for_statement":
                 yield from _steps_by_own(function, node)
                 yield from _from_below(function, node)
@@ -111,6 +115,30 @@ def _as_others_test(function: Function, condition: Node, tests: list[tuple[str, 
         yield function.insertion("guard", condition.end_byte, other, 1.2, "as_others", "missing", line=line)
 
 
+def _untested(function: Function, branch: Node, condition: Node) -> Iterator[Change]:
+    """`if (c < cols)` with `r < rows` as well: of the indices that are made of a thread's number one that no condition
+    tests, and a size of the kernel's that limits none, if there is one."""
+    body = branch.child_by_field_name("consequence")
+    tested = {word for node in function.nodes if operator_of(node) in _TESTS for word in function.parsed.words(node)}
+    known, words = function.known_at(condition), function.parsed.words(condition)
+    sizes = [v.name for v in known.values() if v.role == "size" and v.start == function.body.start_byte]
+    if body is None or not any(size in words for size in sizes):
+        return
+    made = [
+        declared_name(node)
+        for node in function.nodes
+        if (value := value_of(node)) is not None
+        and "threadIdx" in function.text(value)
+        and "blockIdx" in function.text(value)
+    ]
+    leaves = only_leaves(body)
+    for index in (name for name in dict.fromkeys(made) if name in known and name not in tested):
+        for size in [name for name in sizes if name not in tested] or sizes:
+            test = f" || {index} >= {size}" if leaves else f" && {index} < {size}"
+            line = function.line(condition)
+            yield function.insertion("guard", condition.end_byte, test, 0.2, "untested", "missing", line=line)
+
+
 def _steps_by_own(function: Function, loop: Node) -> Iterator[Change]:
     """`for (j = 0; j < n; i += B)` with the variable that the loop counts; `d -= 2` of what goes down by halves."""
     update, start = loop.child_by_field_name("update"), loop.child_by_field_name("initializer")
@@ -120,7 +148,7 @@ def _steps_by_own(function: Function, loop: Node) -> Iterator[Change]:
     target = assignment[0] if assignment is not None else None
     if update is not None and update.type == "update_expression":
         target = update.child_by_field_name("argument")
-    if target is None or condition is None or len(names) != 1:
+    if update is None or target is None or condition is None or len(names) != 1:
         return
     if (
         function.text(target) != names[0]
@@ -130,7 +158,9 @@ def _steps_by_own(function: Function, loop: Node) -> Iterator[Change]:
         yield function.replacement("bound", target, names[0], -1.0, "step", "step")
     if assignment is not None and assignment[1] == "-=" and function.text(assignment[2]) == "2":
         text = f"{function.text(target)} /= 2"
-        yield function.replacement("bound", update, text, 1.0, "step", "step")  # type: ignore[arg-type]
+        yield function.replacement("bound", update, text, 1.0, "step", "step")
+    elif assignment is not None and assignment[1] == "+=" and function.text(assignment[2]) == "2":
+        yield function.replacement("bound", update, f"{function.text(target)} *= 2", 1.6, "step", "step")
 
 
 def _from_below(function: Function, loop: Node) -> Iterator[Change]:

@@ -321,7 +321,8 @@ def _coefficient(function: Function, node: Node) -> Iterator[Change]:
         if other not in (value, 0) and round(other, 6) == other:
             shown = f"{other:g}"
             shown = (shown if "." in shown else f"{shown}.0") + found[2]
-            yield function.replacement(kind_at(function, node), node, shown, 2.2, "number", "")
+            cost = 1.3 if other in (2 * value, value / 2) else 1.8
+            yield function.replacement(kind_at(function, node), node, shown, cost, "number")
 
 
 def _opposite_limit(function: Function, node: Node) -> Iterator[Change]:

@@ -171,6 +171,13 @@ IN_LOOP = "float sum = 0;\nfor (int k = 0; k < n; k++) {\nsum = 0;\nsum += a[k];
             "32",
         ),
         (index_changes, "int t = threadIdx.x, i = t;\nout[i] = max(out[i], i & n);", "i & n", "t & n"),
+        (
+            limit_slips,
+            "int x = blockIdx.x * 8 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;\nif (x >= n || y >= n) return;",
+            " || y >= n",
+            "",
+        ),
+        (limit_slips, "for (int k = 1; k < n; k *= 2) out[k] = 1;", "*= 2", "+= 2"),
         (limit_slips, "int i = threadIdx.x;\nout[i] = i + 8 < n ? a[i + 8] : 0;", "i + 8 <", "i <"),
         (limit_slips, "int i = threadIdx.x, r = n;\nif (i >= r && i < n - r) out[i] = 1;", "i >= r && ", ""),
         (
