@@ -1,6 +1,8 @@
 // Products by cuBLASLt's descriptors beside loops of the host.
 #include <cublasLt.h>
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 #include <cstdio>
 #include <cmath>
 #include <vector>
@@ -100,6 +102,8 @@ int main() {
     print_product<half, half>(lt, "half", CUBLAS_COMPUTE_32F, CUDA_R_32F, CUDA_R_16F, CUDA_R_16F, CUBLASLT_EPILOGUE_BIAS, 0.125f, 0.5f);
     print_product<half, half>(lt, "half alone", CUBLAS_COMPUTE_16F, CUDA_R_16F, CUDA_R_16F, CUDA_R_16F, CUBLASLT_EPILOGUE_DEFAULT, __float2half(0.125f), __float2half(3.0f));
     print_product<signed char, int>(lt, "integers", CUBLAS_COMPUTE_32I, CUDA_R_32I, CUDA_R_8I, CUDA_R_32I, CUBLASLT_EPILOGUE_DEFAULT, 3, -2);
+    print_product<__nv_bfloat16, __nv_bfloat16, float>(lt, "bfloat16", CUBLAS_COMPUTE_32F, CUDA_R_32F, CUDA_R_16BF, CUDA_R_16BF, CUBLASLT_EPILOGUE_BIAS, 0.03f, 0.7f);
+    print_product<__nv_fp8_e4m3, __nv_bfloat16, float>(lt, "8 bits", CUBLAS_COMPUTE_32F, CUDA_R_32F, CUDA_R_8F_E4M3, CUDA_R_16BF, CUBLASLT_EPILOGUE_DEFAULT, 1.03f, 0.f);
     LT(cublasLtMatmulPreferenceDestroy(preference));
     for (auto layout : of) LT(cublasLtMatrixLayoutDestroy(layout));
     LT(cublasLtMatmulDescDestroy(op));

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from grader.message import msg
 from grader.programs.device_memory import Allocation
+from grader.programs.runtime.libraries.narrow import STORED, narrow
 from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.silent import read
@@ -149,14 +150,20 @@ def matrix_at(
         if max(rows, columns) >= 1 << 40:
             # NumPy holds no array of no elements with such a side.
             raise Refused(INVALID_VALUE)
-        return np.empty((rows, columns), dtype), Allocation("", 0, 0, "", 0, "")
-    width = np.dtype(dtype).itemsize
+        return np.empty((rows, columns), STORED.get(dtype, dtype)), Allocation("", 0, 0, "", 0, "")
+    width = width_of(dtype)
     raw, allocation = _place_of(state, address, ((columns - 1) * leading + rows) * width, place)
     if raw.ctypes.data % width:
         state.tell("bad_pointer", "error", msg("programs.library_misaligned"), place)
         raise Refused(MAPPING_ERROR)
-    flat = raw.view(dtype)
-    return np.lib.stride_tricks.as_strided(flat, (rows, columns), (width, leading * width)), allocation
+    flat = raw.view(STORED.get(dtype, dtype))
+    matrix = np.lib.stride_tricks.as_strided(flat, (rows, columns), (width, leading * width))
+    return narrow(matrix, dtype) if dtype in STORED else matrix, allocation
+
+
+def width_of(dtype: str) -> int:
+    """Return the bytes of a number of a type, as `MULTIPLIED_TYPES` names it."""
+    return np.dtype(STORED.get(dtype, dtype)).itemsize
 
 
 def note_write(state: State, target: tuple[Array, Allocation]) -> None:
@@ -218,7 +225,9 @@ REALS = {"S": "f4", "D": "f8"}
 COMPLEX = {"C": "c8", "Z": "c16"}
 REAL = {"c8": "f4", "c16": "f8"}
 DATA_TYPES = {0: "f4", 1: "f8", 2: "f2", 3: "i1", 4: "c8", 5: "c16", 8: "u1", 10: "i4"}
-"""`cudaDataType` as NumPy has it; what is not in it, bfloat16 and 8-bit floats, NumPy has not."""
+"""`cudaDataType` as NumPy has it."""
+MULTIPLIED_TYPES = DATA_TYPES | {14: "bf16", 28: "e4m3", 29: "e5m2"}
+"""The same of operands of products, with what NumPy has not."""
 Operand = tuple[Array, Allocation]
 
 

@@ -5,12 +5,13 @@ types, triangles packed and unpacked.
 from __future__ import annotations
 
 import re
+from functools import partial
 
 import numpy as np
 
 from grader.programs.runtime.libraries import calls
 from grader.programs.runtime.libraries.calls import Arguments, Array, Call, Operand, Refused
-from grader.programs.runtime.libraries.cublas import NOT_SUPPORTED, type_of
+from grader.programs.runtime.libraries.cublas import NOT_SUPPORTED
 from grader.programs.runtime.libraries.cublas_matrices import (
     LEFT,
     LOWER,
@@ -64,6 +65,9 @@ def dgmm(call: Call, args: Arguments) -> None:
     call.store(target, matrix[0] * (vector[0][:, None] if args.side == LEFT else vector[0][None, :]))
 
 
+_multiplied = partial(calls.one_of, calls.MULTIPLIED_TYPES, NOT_SUPPORTED)
+
+
 # -- batches ------------------------------------------------------------------------------------------
 
 
@@ -105,7 +109,7 @@ def strided(function: calls.Named) -> calls.Named:
     def each(call: Call, args: Arguments) -> None:
         kinds = {array: vars(args).get(f"{array}t") for array in arrays}
         widths = {
-            array: np.dtype(call.dtype if kind is None else type_of(kind)).itemsize for array, kind in kinds.items()
+            array: calls.width_of(call.dtype if kind is None else _multiplied(kind)) for array, kind in kinds.items()
         }
         for number in numbers_of(args.count):
             steps = {array: number * getattr(args, f"s{array}") * widths[array] for array in arrays}
@@ -231,11 +235,15 @@ def computing(compute: int, result: int) -> str:
     )
 
 
+def _types_of(args: Arguments) -> tuple[str, str, str]:
+    return _multiplied(args.at), _multiplied(args.bt), _multiplied(args.ct)
+
+
 @calls.takes("ta tb m n k alpha a at lda b bt ldb beta c ct ldc compute algorithm")
 def gemm_ex(call: Call, args: Arguments) -> None:
     computed = computing(args.compute, args.ct)
     alpha, beta = call.scalar(args.alpha, computed), call.scalar(args.beta, computed)
-    product_of(call, args, alpha, beta, (type_of(args.at), type_of(args.bt), type_of(args.ct)), computed)
+    product_of(call, args, alpha, beta, _types_of(args), computed)
 
 
 @calls.takes("ta tb m n k alpha a at lda b bt ldb beta c ct ldc")
@@ -270,8 +278,7 @@ def gemm_grouped(call: Call, args: Arguments) -> None:
 
 @calls.takes("ta tb m n k alpha a at lda b bt ldb beta c ct ldc count problems compute")
 def gemm_grouped_ex(call: Call, args: Arguments) -> None:
-    types = type_of(args.at), type_of(args.bt), type_of(args.ct)
-    _grouped(call, args, types, computing(args.compute, args.ct))
+    _grouped(call, args, _types_of(args), computing(args.compute, args.ct))
 
 
 @calls.takes("t m n columns a lda c ldc")

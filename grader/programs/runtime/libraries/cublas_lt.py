@@ -20,6 +20,7 @@ _ON_DEVICE = 1
 _NO_MEMORY = 3
 _RELU, _BIAS, _GELU = 2, 4, 32
 _EPILOGUES = {1, _RELU, _BIAS, _RELU | _BIAS, _GELU, _GELU | _BIAS}
+_OF_8_BITS = {28, 29}
 _RESULT = struct.Struct("<64xQif16x")
 # Attributes by number: name and layout.
 _Attributes = Mapping[int, tuple[str, str]]
@@ -33,6 +34,11 @@ _OPERATION_HAS: _Attributes = {
     8: ("bias", "Q"),
     10: ("bias_stride", "q"),
     15: ("multiprocessors", "i"),
+    17: ("a_factor", "Q"),
+    18: ("b_factor", "Q"),
+    19: ("c_factor", "Q"),
+    20: ("d_factor", "Q"),
+    21: ("d_largest", "Q"),
     25: ("fast", "b"),
     26: ("bias_type", "i"),
     31: ("a_scaled_by", "i"),
@@ -137,7 +143,9 @@ def _extents(operation: Mapping[str, Any], a: Any, b: Any, c: Any, d: Any) -> tu
         and operation.get("pointer_mode", 0) <= _ON_DEVICE
         and operation["scale"] in calls.DATA_TYPES
         and not any(operation.get(f"{matrix}_scaled_by", 0) for matrix in "abcd")
-        and all(x["type"] in calls.DATA_TYPES and x.get("order", _COLUMN) in (_COLUMN, _ROW) for x in (a, b, c, d))
+        and all(
+            x["type"] in calls.MULTIPLIED_TYPES and x.get("order", _COLUMN) in (_COLUMN, _ROW) for x in (a, b, c, d)
+        )
     )
     if not is_served:
         raise Refused(NOT_SUPPORTED)
@@ -146,11 +154,11 @@ def _extents(operation: Mapping[str, Any], a: Any, b: Any, c: Any, d: Any) -> tu
 
 def _matrices(call: Call, address: int, layout: Mapping[str, Any]) -> Iterator[Operand]:
     """Yield the matrix of each problem of a batch as (rows, columns), whatever its order in memory."""
-    kind = calls.DATA_TYPES[layout["type"]]
+    kind = calls.MULTIPLIED_TYPES[layout["type"]]
     if not 1 <= layout["batch"] <= MAX_BATCH:
         raise Refused(calls.INVALID_VALUE)
     for number in range(layout["batch"]):
-        at = address + number * layout.get("stride", 0) * np.dtype(kind).itemsize
+        at = address + number * layout.get("stride", 0) * calls.width_of(kind)
         if layout.get("order", _COLUMN) == _ROW:
             stored, buffer = call.matrix(at, layout["columns"], layout["rows"], layout["leading"], kind)
             yield stored.T, buffer
@@ -162,10 +170,10 @@ def _finished(call: Call, operation: Mapping[str, Any], value: Array, kind: str,
     """Return a product after its epilogue: a bias for each row, ReLU or GELU."""
     if operation["epilogue"] & _BIAS:
         given = operation["bias_type"]
-        dtype = kind if given == -1 else calls.DATA_TYPES.get(given, "")
+        dtype = kind if given == -1 else calls.MULTIPLIED_TYPES.get(given, "")
         if not dtype:
             raise Refused(NOT_SUPPORTED)
-        at = operation.get("bias", 0) + number * operation.get("bias_stride", 0) * np.dtype(dtype).itemsize
+        at = operation.get("bias", 0) + number * operation.get("bias_stride", 0) * calls.width_of(dtype)
         bias = call.array(at, len(value), dtype)
         call.read(bias)
         value = value + bias[0].astype(value.dtype)[:, None]
@@ -174,6 +182,12 @@ def _finished(call: Call, operation: Mapping[str, Any], value: Array, kind: str,
     if operation["epilogue"] & _GELU:
         value = 0.5 * value * (1 + np.tanh(np.sqrt(2 / np.pi).astype(value.dtype) * (value + 0.044715 * value**3)))
     return value
+
+
+def _factor(call: Call, operation: Mapping[str, Any], name: str, layout: Mapping[str, Any]) -> Any:
+    """Return what a matrix of 8-bit floats is multiplied by, 1 where nothing is said or it is of another type."""
+    address = operation.get(f"{name}_factor", 0)
+    return call.scalar(address, "f4") if address and layout["type"] in _OF_8_BITS else np.float32(1)
 
 
 @calls.takes("operation alpha a la b lb beta c lc d ld algorithm workspace size stream")
@@ -188,6 +202,7 @@ def product(call: Call, args: Arguments) -> None:
     scale = calls.DATA_TYPES[of["scale"]]
     factor, old = call.scalar(args.alpha, scale), call.scalar(args.beta, scale)
     computed = computing(of["compute"], layouts[3]["type"])
+    of_a, of_b, of_c, of_d = (_factor(call, of, name, layout) for name, layout in zip("abcd", layouts, strict=True))
     call.products(layouts[3]["batch"], m, n, k)
     places = [
         _matrices(call, address, layout)
@@ -196,10 +211,13 @@ def product(call: Call, args: Arguments) -> None:
     for number, (left, right, before, target) in enumerate(zip(*places, strict=True)):
         call.read(left, right, *([before] if old else []))
         result = multiplied(operand(left[0], of.get("ta", NO)), operand(right[0], of.get("tb", NO)), computed)
-        value = result * factor.astype(result.dtype)
+        value = result * factor.astype(result.dtype) * (of_a * of_b).astype(result.dtype)
         if old:
-            value = value + old.astype(result.dtype) * before[0].astype(result.dtype)
-        call.store(target, _finished(call, of, value, calls.DATA_TYPES[layouts[3]["type"]], number))
+            value = value + (old * of_c).astype(result.dtype) * before[0].astype(result.dtype)
+        value = _finished(call, of, value, calls.MULTIPLIED_TYPES[layouts[3]["type"]], number)
+        if of.get("d_largest", 0) and layouts[3]["type"] in _OF_8_BITS:
+            call.give(of["d_largest"], np.abs(value).max(initial=0), "f4")
+        call.store(target, value * of_d.astype(value.dtype))
 
 
 def _object(name: str, attributes: _Attributes, fields_of: Callable[..., dict[str, Any]], count: int) -> Handlers:
