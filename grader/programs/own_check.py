@@ -1,7 +1,8 @@
 """What a program says of its own results: the lines of its output that call them right or wrong, and of which kernel;
 and the host code that computes what it compares them with, or compares at all.
 
-Only words that leave no doubt count.  "Max error: 1e-06" says something to people; here it says nothing.
+Only words that leave no doubt count, and errors as numbers ("max error: 1e-06") that are very small, or large, beside
+the results.
 """
 
 from __future__ import annotations
@@ -66,9 +67,17 @@ _LABEL_BEFORE = re.compile(r"\w+\s*:\s*")
 _MEASURED = re.compile(
     r"(?:error|err|difference|diff|deviation|differs|discrepancy|residual|ошибк\w*|погрешн\w*|отклон\w*|расхожд\w*"
     r"|разниц\w*|разност\w*|отлич\w*|невязк\w*|błąd|bład|blad|różnic\w*|roznic\w*)\b[^\d]{0,30}?"
-    r"-?\d+(?:\.\d+(?:[eE][-+]?\d+)?|[eE][-+]?\d+)",
+    r"-?(?P<number>\d+(?:\.\d+(?:[eE][-+]?\d+)?|[eE][-+]?\d+))(?P<unit>\s*(?:%|[mun]?s\b|sec|мс\b|мкс\b|с\b|x\b|раз))?",
     re.IGNORECASE,
 )
+# Sums and means grow, or shrink, with the number of elements; of times and speeds the difference says nothing.
+_NOT_LARGEST = re.compile(
+    r"\b(?:sum|total|mean|avg|average|rms|norm|time|speed|rel)|сумм|средн|норм|врем|скорост|ускор|относит|średni|suma|czas",
+    re.IGNORECASE,
+)
+WRONG_SHARE, RIGHT_SHARE = 0.05, 1e-4
+"""Of the largest result: an error beyond the one comes of no rounding, sums of single precision are off by far less;
+one below the other may."""
 # "no mismatches", "ошибок нет", "brak błędów".
 _NONE_WRONG = re.compile(
     rf"\b(?:no|without|zero|нет|без|brak|bez)\s+(?:\w+\s+)?{_FAULTY}|{_FAULTY}\s+(?:\w+\s+)?(?:нет|не найдено|none)\b",
@@ -97,7 +106,7 @@ def said(observation: Observation) -> tuple[Said, ...]:
         marks = [mark for mark in observation.printed_after if mark[0] == descriptor]
         starts = [mark[1] for mark in marks]
         for offset, line in _lines(content):
-            verdict = verdict_of(line)
+            verdict = verdict_of(line, observation.largest)
             if verdict is not None:
                 # A line is there as soon as its end is.
                 at = bisect_right(starts, offset + len(line.encode()) - 1) - 1
@@ -130,8 +139,27 @@ def says_of_calls(line: str) -> bool:
     return any(words in line for code, (_name, words) in NAMES.items() if code)
 
 
-def verdict_of(line: str) -> bool | None:
-    """Whether a line calls results right; None for one that says nothing of that, or both."""
+def verdict_of(line: str, largest: float = 0.0) -> bool | None:
+    """Whether a line calls results right; None for one that says nothing of that, or both.
+
+    largest: absolute value of all results; 0: unknown.
+    """
+    by_words, by_number = _verdict_by_words(line), _verdict_by_number(line, largest)
+    return by_words if by_number is None else by_number and by_words is not False
+
+
+def _verdict_by_number(line: str, largest: float) -> bool | None:
+    """Whether a line tells an error of single elements that is small beside the `largest` of all results; None where it
+    tells none, or one that may be either."""
+    if not largest or _OF_CALLS.search(line) or _NOT_LARGEST.search(line) or says_of_calls(line):
+        return None
+    shares = [float(match["number"]) / largest for match in _MEASURED.finditer(line) if not match["unit"]]
+    if any(share > WRONG_SHARE for share in shares):
+        return False
+    return True if shares and max(shares) < RIGHT_SHARE else None
+
+
+def _verdict_by_words(line: str) -> bool | None:
     if _OF_CALLS.search(line) or _HEADING.search(line) or _COUNTED_RIGHT.search(line) or says_of_calls(line):
         return None
     line = _MEASURED.sub(" ", line)

@@ -300,6 +300,7 @@ class Observation(msgspec.Struct):
     checked: of a run on a GPU, how many launches the emulator has run after it, see `grader.programs.card_times`;
       check_ended: why not all of them, or why it did not come to the program's end.
     falsified: kernels whose results the host got falsified, see `RunLimits`.
+    largest: absolute value of the floating-point numbers of kernels' results that were copied to the host.
     """
 
     exit: int | None
@@ -317,6 +318,7 @@ class Observation(msgspec.Struct):
     device: str = ""
     copies: list[SeenCopy] = []
     falsified: list[str] = []
+    largest: float = 0.0
     checked: int | None = None
     check_ended: Message | None = None
 

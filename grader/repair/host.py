@@ -56,6 +56,7 @@ NAMED: Mapping[str, tuple[str, ...]] = {
     "checks.host_code.filled_twice": ("target",),
     "checks.host_code.filled_output": ("target",),
     "checks.host_code.filled_alike": ("source",),
+    "checks.host_code.filled_alike_by": ("handed",),
     "checks.host_code.overrun": ("bytes", "size"),
     "checks.host_code.freed_otherwise": ("frees",),
     **{f"programs.copy_{way}": ("direction", "ends") for way in ("to_device", "from_device", "to_host", "from_host")},
@@ -83,7 +84,7 @@ NAMED: Mapping[str, tuple[str, ...]] = {
     "programs.use_after_free": MOVED,
 }
 """What a fault says is to be changed, by the id of its message: details of changes."""
-ANYWHERE = frozenset({"bytes", "size", "fetch", "break", "recorded", "recorded_after", *MOVED})
+ANYWHERE = frozenset({"bytes", "size", "fetch", "break", "recorded", "recorded_after", "handed", *MOVED})
 """Changes that may stand in another line than their fault: where a size is defined, or what comes too early."""
 
 

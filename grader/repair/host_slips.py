@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from grader.repair.comparisons import precedence_change
 from grader.repair.function import Change, Function, host_functions
-from grader.repair.host_arguments import ALLOCATES, Call, Host, checked, other_ends, statement_of
+from grader.repair.host_arguments import ALLOCATES, COPIES, Call, Host, checked, other_ends, statement_of
 from grader.repair.launches import Launch
 from grader.repair.nodes import ancestors, arguments_of, is_statement, listed, operator_of, sides_of, value_of
 from grader.submission.cpp.tree import LOOPS, declared_name, descendants
@@ -50,6 +50,7 @@ def host_slip_changes(host: Host, unread: Collection[str] = ()) -> Iterator[Chan
         if call.name.startswith("cudaMemset") and call.text(1) not in ("0", "0x00") and call.text(1).isdigit():
             yield call.function.replacement("host", call.arguments[1], "0", 0.6, "unset", "value")
     yield from _swaps(host)
+    yield from handed_changes(host)
     for function in host_functions(host.parsed):
         yield from _other_frees(function)
 
@@ -288,3 +289,37 @@ def _swaps(host: Host) -> Iterator[Change]:
             last = listed(body)[-1]
             text = f"\n{function.indent(last)}std::swap({names[0]}, {names[1]});"
             yield function.insertion("host", last.end_byte, text, 1.0, "swap", "swap", line=function.line(last))
+
+
+def handed_changes(host: Host) -> Iterator[Change]:
+    """Yield other variables of the same type for what functions of the program's own that copy are handed; sooner such
+    as none of them is handed yet."""
+    copying = {c.function.item.name.rpartition("::")[2] for c in host.calls if c.name in COPIES}
+    for function in host_functions(host.parsed):
+        calls = [n for n in function.nodes if _own_name(function, n) in copying]
+        places = [(n, a) for n in calls for a in arguments_of(n) if a.type == "identifier"]
+        handed = {function.text(argument) for _call, argument in places}
+        types = _types(function)
+        for call, argument in places:
+            own = function.text(argument)
+            for name, kind in types.items():
+                if own in types and kind == types[own] and name != own:
+                    cost = 1.0 if name not in handed else 1.6
+                    yield function.replacement(
+                        "host", argument, name, cost, "handed", "handed", line=function.line(call)
+                    )
+
+
+def _own_name(function: Function, call: Node) -> str:
+    return re.split(r"\.|->|::", function.callee(call))[-1]
+
+
+def _types(function: Function) -> dict[str, str]:
+    """Return types of variables that the function declares, by name: with the stars of each."""
+    types: dict[str, str] = {}
+    for node in function.nodes:
+        kind = node.child_by_field_name("type") if node.type == "declaration" else None
+        for declarator in node.children_by_field_name("declarator") if kind is not None else ():
+            if kind is not None and (name := declared_name(declarator)):
+                types[name] = function.text(kind) + "*" * function.text(declarator).partition(name)[0].count("*")
+    return types

@@ -130,6 +130,11 @@ def _same_sources(run: SeenRun, kernels: Mapping[str, Kernel]) -> Iterator[_Kind
             if is_same and one.line != other.line:
                 data: dict[str, str | int] = {"array": other_name, "other": name, "before": one.line}
                 yield _Kind(other.file, other.line, "filled_alike", data, [key], [other_name])
+            elif is_same:
+                # In a function of the program's own, which is called for each.
+                read_as = {serial: p.name for p, _name, serial, _size in arrays}
+                both: dict[str, str | int] = {"array": read_as[other.serial], "other": read_as[one.serial]}
+                yield _Kind(other.file, other.line, "filled_alike_by", both, [key], [other_name])
         for parameter, _name, serial, _size in arrays:
             if _is_written(parameter):
                 filled.pop(serial, None)

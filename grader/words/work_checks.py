@@ -96,6 +96,9 @@ HOST_CODE: Texts = {
     "filled_alike": N_(
         "{array} is filled here from the same array of the host as {other} in line {before}; both are read by {kernel}."
     ),
+    "filled_alike_by": N_(
+        "{other} and {array}, which are handed to {kernel}, are both filled here from the same array of the host."
+    ),
     "filled_output": N_(
         "The data are copied into {other} here, which is written by {kernel}; nothing is ever copied into {array}, "
         "which it reads."

@@ -84,6 +84,28 @@ def test_lines_that_say_nothing_of_results(line: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("line", "verdict"),
+    [
+        ("max error 1e-06", True),
+        ("naive  0.008 мс  216.6 GFLOP/s  ошибка 0.0002", True),
+        ("Maximal difference: 12.5", False),
+        ("naive  0.008 мс  216.6 GFLOP/s  ошибка 9.7735", False),
+        ("max error 1e-06, FAILED", False),
+        ("max error 0.5", None),
+        ("mean error 30.0", None),
+        ("sum of differences 40.0", None),
+        ("relative error 12.5", None),
+        ("difference in time: 12.5", None),
+        ("różnica 12.5 ms", None),
+        ("difference 12.5 %", None),
+        ("GPU time 12.5", None),
+    ],
+)
+def test_errors_as_numbers_are_small_or_large_beside_the_results(line: str, verdict: bool | None) -> None:
+    assert verdict_of(line, 100.0) is verdict
+
+
+@pytest.mark.parametrize(
     "code",
     [
         "if (fabs(a[0] - b) > 1e-5) bad++;",

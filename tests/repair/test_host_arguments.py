@@ -16,6 +16,7 @@ from grader.repair.host_arguments import (
     pitch_changes,
     size_changes,
 )
+from grader.repair.host_slips import handed_changes
 from grader.submission.cpp.parse import parse
 from grader.submission.source import SourceText
 
@@ -284,3 +285,23 @@ def test_a_factor_that_is_lost(wrong: str, right: str) -> None:
     assert found[MADE.format(right)].line == 3
     # Where one is lacking, one is not taken for another's bytes.
     assert found[MADE.format(right)].detail == "size"
+
+
+def test_what_a_function_that_copies_is_handed_may_be_another_variable_of_that_type() -> None:
+    text = """struct Matrix {
+    float *p;
+    void upload(const std::vector<float> &h) { cudaMemcpy(p, h.data(), 64, cudaMemcpyHostToDevice); }
+};
+int main() {
+    std::vector<float> a(16), b(16), c(16);
+    std::vector<int> other(16);
+    Matrix A, B;
+    A.upload(a);
+    B.upload(a);
+}
+"""
+    made = {
+        (c.line, c.edits[0].text): c.cost
+        for c in handed_changes(host_of(parse(SourceText(Path("p.cu"), text, "utf-8"))))
+    }
+    assert set(made) == {(line, name) for line in (9, 10) for name in ("b", "c")}

@@ -103,3 +103,15 @@ def test_two_inputs_of_one_array_of_the_host_are_suspected_only(tmp_path: Path) 
 @pytest.mark.parametrize("main", SOUND.values(), ids=SOUND)
 def test_another_order_that_is_right_is_not_told(main: str, tmp_path: Path) -> None:
     assert judged(tmp_path, program(f"\nint main() {{ {main} }}")).faults == ()
+
+
+@pytest.mark.slow
+def test_two_inputs_that_a_function_fills_from_one_array_are_named_as_the_kernel_has_them(tmp_path: Path) -> None:
+    helper = "void up(float *to, float *from) { cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice); }"
+    text = program(
+        f"\n{helper}\nint main() {{ {ROOM} up(a, h); up(b, h); {LAUNCH} {CHECKED} {BACK} return r[0] != e[0]; }}"
+    )
+    (fault,) = judged(tmp_path, text).suspected
+    at = next(number for number, line in enumerate(text.split("\n"), 1) if "cudaMemcpy(to, from" in line)
+    assert (fault.message.id, fault.line) == ("checks.host_code.filled_alike_by", at)
+    assert {fault.message.data["array"], fault.message.data["other"]} == {"a", "b"}

@@ -15,7 +15,7 @@ from grader.programs.device_memory import Allocation, Bytes, Piece
 from grader.programs.records import LIBRARY, MAX_COPIES
 from grader.programs.runtime import silent
 from grader.programs.runtime.arguments import note_read_back
-from grader.programs.runtime.falsified import falsify
+from grader.programs.runtime.falsified import falsify, note_largest
 from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.ordering import Place, Stream, StreamAccess
 from grader.programs.runtime.registration import load
@@ -258,9 +258,11 @@ def transfer(
             state.access(side.allocation, stream, access)
     pieces = rows.listed()
     state.memory.copy(into, out_of, pieces, stream)
-    if state.limits.falsifies and origin.is_device and not target.is_device:
-        data = state.guest.view(target.address, to_end)
-        falsify(state, origin.allocation, data, [(to_offset, size) for to_offset, _from, size in pieces])
+    if state.limits.executes and origin.is_device and not target.is_device:
+        data, parts = state.guest.view(target.address, to_end), [(to_at, size) for to_at, _from, size in pieces]
+        note_largest(state, origin.allocation, data, parts)
+        if state.limits.falsifies:
+            falsify(state, origin.allocation, data, parts)
     if target.is_device:
         way = "within" if origin.is_device else "in"
         _note(state, way, target, total, place, origin.address)

@@ -14,25 +14,47 @@ import numpy.typing as npt
 
 from grader.programs.device_memory import Allocation
 from grader.programs.runtime.state import State
+from grader.submission.kernels.records import SeenLaunch
 
 _FLOATS = re.compile(r"(float[2-4]?|double)\s*\*")
 MORE, TIMES = 1000.0, 2.0
+MAX_ROWS = 1024
+"""Of a copy, whose numbers are looked at."""
 
 
 def falsify(
     state: State, allocation: Allocation | None, data: npt.NDArray[np.uint8], rows: Sequence[tuple[int, int]]
 ) -> None:
     """Change what was just copied to the host of an array that a kernel wrote; rows: of offset in `data` and bytes."""
-    if allocation is None:
+    written = _floats_of(state, allocation)
+    if written is not None:
+        launch, dtype = written
+        _change(data, rows, dtype, state.limits.falsifies)
+        state.falsified.append(launch.display)
+
+
+def note_largest(
+    state: State, allocation: Allocation | None, data: npt.NDArray[np.uint8], rows: Sequence[tuple[int, int]]
+) -> None:
+    """Note how large the numbers are that were just copied to the host of an array that a kernel wrote."""
+    written = _floats_of(state, allocation)
+    if written is None:
         return
+    for offset, size in rows[:MAX_ROWS]:
+        values = data[offset : offset + size // written[1].itemsize * written[1].itemsize].view(written[1])
+        state.largest = max(state.largest, float(np.max(np.abs(values), initial=0.0, where=np.isfinite(values))))
+
+
+def _floats_of(state: State, allocation: Allocation | None) -> tuple[SeenLaunch, np.dtype[np.floating[Any]]] | None:
+    """Return the last launch that may have written an array of floating-point numbers, and their type."""
+    if allocation is None:
+        return None
     for launch in reversed(state.launches):
         own = [a for a in launch.arguments if a.serial == allocation.serial]
         types = [match for a in own if (match := _FLOATS.match(a.type_text)) is not None and "const" not in a.type_text]
         if types:
-            dtype: np.dtype[np.floating[Any]] = np.dtype("f8" if types[0][1] == "double" else "f4")
-            _change(data, rows, dtype, state.limits.falsifies)
-            state.falsified.append(launch.display)
-            return
+            return launch, np.dtype("f8" if types[0][1] == "double" else "f4")
+    return None
 
 
 def _change(

@@ -297,6 +297,7 @@ class ProgramRun:
             device=self._card.model.name if self._card is not None else "",
             copies=state.copies,
             falsified=state.falsified,
+            largest=state.largest,
         )
 
     def _look_for_early(self, place_of_trap: Callable[[], Place] | None = None) -> None:
