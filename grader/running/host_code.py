@@ -140,7 +140,7 @@ def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = 
         faults.append(HostFault("not_compared", file, line, msg("checks.host_code.not_compared")))
     elif not is_unread:
         faults += [fault for run in true for fault in never_read(run, kernel.name, texts)]
-        faults += fetched_over(true, kernel.name, texts)
+        faults += fetched_over(true, kernel.name, texts, set(graded))
     in_comments = {(file, line) for file, _kernel, line in submission.observed.uncommented}
     faults = [fault for fault in faults if (fault.file, fault.line) not in in_comments]
     faults.sort(key=lambda fault: not fault.is_of_data)

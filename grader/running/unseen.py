@@ -32,15 +32,20 @@ def unlaunched(
     return [HostFault("launch", site.file or kernel.file, site.line, message)]
 
 
-def fetched_over(runs: Sequence[SeenRun], kernel: str, texts: Mapping[str, str]) -> Iterator[HostFault]:
-    """Yield copies of a kernel's results over those of another one in the host's memory which nothing has read."""
+def fetched_over(
+    runs: Sequence[SeenRun], kernel: str, texts: Mapping[str, str], graded: Collection[str]
+) -> Iterator[HostFault]:
+    """Yield copies of a kernel's results over those of another one in the host's memory which nothing has read.
+
+    graded: plain names of the kernels whose results are to be looked at; one that warms up is none of them.
+    """
     for run in runs:
         outs = [copy for copy in run.copies if copy.way == "out" and 0 < copy.launches <= len(run.order)]
         for first, second in pairwise(outs) if run.change is None else ():
             made_by = [run.order[copy.launches - 1].launch for copy in (first, second)]
             names = [run.launches[at].kernel if at >= 0 else "" for at in made_by]
             is_over = (first.host, first.file) == (second.host, second.file) and first.bytes <= second.bytes
-            if not is_over or first.line >= second.line or names[1] != kernel or names[0] in ("", kernel):
+            if not is_over or first.line >= second.line or names[1] != kernel or names[0] not in {*graded} - {kernel}:
                 continue
             text = texts.get(second.file, "")
             backs = {back.line: back for back in backs_in(text)}

@@ -210,5 +210,6 @@ def test_a_copy_over_results_that_nothing_has_read(between: str, told: list[int]
     run, texts = program("float out[64];", launch, BACK, between, launch, BACK, "check(out);")
     first, second = run.launches
     run = replace(run, launches=(first, msgspec.structs.replace(second, kernel="m")))
-    assert [fault.line for fault in fetched_over([run], "m", texts)] == told
-    assert not list(fetched_over([run], "k", texts))
+    assert [fault.line for fault in fetched_over([run], "m", texts, {"k", "m"})] == told
+    assert not list(fetched_over([run], "m", texts, {"m"}))
+    assert not list(fetched_over([run], "k", texts, {"k", "m"}))
