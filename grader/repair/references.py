@@ -50,6 +50,8 @@ ALIKE = 3.0
 _OF_KERNELS = re.compile(r"\b(?:threadIdx|blockIdx|blockDim|gridDim|__\w+|atomic\w+)\b")
 _WORDS = re.compile(r"[A-Za-z_]\w*")
 _TOKENS = re.compile(r"[A-Za-z_]\w*|\d[\w.]*|[^\s\w]")
+# `got[i] != want[i + 1]`, `fabs(got[i] - want[j])`.
+_COMPARED = re.compile(r"\w\[([^\[\]]+)\]\s*(?:[!=]=|-)\s*\w+\[([^\[\]]+)\]")
 CHOICE = "grader_choice"
 _READS = (
     "#include <cstdio>\n"
@@ -89,7 +91,9 @@ def in_likely_order(original: Original, run: SeenRun) -> list[tuple[ParsedFile, 
     ranked: list[tuple[float, ParsedFile, Row]] = []
     for parsed in original.files():
         references = references_in(parsed) if parsed.file in run.files else []
-        for function in host_functions(parsed) if references else ():
+        # What is compared at other places may be wrong itself, and a change of the reference would go along with that.
+        is_shifted = any(_compares_shifted(function, references) for function in host_functions(parsed))
+        for function in host_functions(parsed) if references and not is_shifted else ():
             body = function.body
             own = [r for r in references if body.start_byte <= r.node.start_byte < body.end_byte]
             rows = changes_of([function], {}, ()) if own else ()
@@ -102,6 +106,15 @@ def in_likely_order(original: Original, run: SeenRun) -> list[tuple[ParsedFile, 
             ranked += [(clues.cost(change), parsed, (at[change.key], change)) for _function, change in ordered]
     ranked.sort(key=lambda row: row[0])
     return [(parsed, row) for _cost_of, parsed, row in ranked]
+
+
+def _compares_shifted(function: Function, references: Sequence[Reference]) -> bool:
+    """Whether elements of two arrays are compared at different indices, outside of what computes a reference."""
+    text, begin = function.parsed.text(function.body), function.body.start_byte
+    for reference in references:
+        low, high = (max(at - begin, 0) for at in (reference.node.start_byte, reference.node.end_byte))
+        text = text[:low] + " " * (high - low) + text[high:]
+    return any("".join(a.split()) != "".join(b.split()) for a, b in _COMPARED.findall(text))
 
 
 def _is_within(function: Function, loop: Node, change: Change) -> bool:
