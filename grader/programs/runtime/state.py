@@ -167,8 +167,7 @@ class State:
         """What was copied into each array (True), or out of it after so many launches: see `runtime.silent.sizes`."""
         self.copies: list[SeenCopy] = []
         self.falsified: list[str] = []
-        self.largest = 0.0
-        self.device = 0
+        self.largest, self.device = 0.0, 0
         self.host_memory: dict[int, Allocation] = {}
         self.texts: dict[tuple[str, int], int] = {}
         self.libraries: dict[int, dict[str, Any]] = {}

@@ -227,15 +227,14 @@ class ProgramRun:
         store.set_limits(memory_size=self._limits.host_bytes, memories=1, instances=1, tables=4, table_elements=1 << 20)
         self._fuel, self._charged = Fuel(store, self._limits.host_instructions), 0
         state = self.state
-        cause, code = None, None
         exports: Any = None
+        cause = code = None
         try:
             module = _machine_code(code_of_host, self._limits.host_bytes)
             linker = wasmtime.Linker(engine(self._limits.host_bytes))
             for item in module.imports:
                 linker.define(store, item.module, item.name or "", self._function(store, item))
-            instance = linker.instantiate(store, module)
-            exports = instance.exports(store)
+            exports = linker.instantiate(store, module).exports(store)
             memory = exports["memory"]
             assert isinstance(memory, wasmtime.Memory)
             self._guest = state.guest = Guest(store, memory, state.meter)
