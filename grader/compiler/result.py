@@ -10,7 +10,7 @@ device that it is compiled for, or copies asynchronously, which only newer devic
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -294,3 +294,16 @@ def for_oldest(
 
 def _lacks(output: object) -> bool:
     return isinstance(output, str) and bool(_LACKING.search(output))
+
+
+def symbol_in(symbols: Collection[str], kernel: str, symbol: str) -> str | None:
+    """Return what compiled code calls a kernel that another compiler calls `symbol`; None where that is not clear.
+
+    Each compiler has a name of its own for a namespace without one.
+    """
+    if symbol in symbols:
+        return symbol
+    plain = f"{len(kernel)}{kernel}"
+    tail = symbol[symbol.rfind(plain) :] if plain in symbol else ""
+    alike = [other for other in symbols if tail and other.endswith(tail)]
+    return alike[0] if len(alike) == 1 else None

@@ -7,12 +7,14 @@ in measured times.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
 import numpy as np
 
+from grader.compiler.result import symbol_in
 from grader.grading.predictions import predict_launches
 from grader.lab.records import Lab, Sizes
 from grader.launching.backend import ARCHITECTURE
@@ -39,6 +41,7 @@ TRACING = msgspec.structs.replace(LIMITS, executes=False, counts_work=True, host
 MOST_DIFFERENT = 200
 """Launches that differ, which are predicted one by one."""
 ADDRESS_BYTES = 8
+_ENTRY = re.compile(r"\.entry (\w+)\(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,15 +123,16 @@ def _place(launch: CallLaunch | SeenLaunch) -> tuple[object, ...]:
 
 def _followed(called: Called, seen: SeenLaunch, processor: Processor) -> FollowedLaunch | Message:
     compiled, machine = (called.built(a, seen.display) for a in (ARCHITECTURE, processor.architecture))
-    takes = machine.resources.get(seen.symbol)
-    if takes is None or f".entry {seen.symbol}(" not in compiled.ptx:
+    symbol = symbol_in(_ENTRY.findall(compiled.ptx), seen.kernel, seen.symbol)
+    takes = machine.resources.get(symbol_in(machine.resources, seen.kernel, seen.symbol) or "")
+    if symbol is None or takes is None:
         return msg("predict.not_compiled", error=seen.kernel)
     arguments = tuple(_argument(argument) for argument in seen.arguments)
     if None in arguments:
         return msg("predict.struct", kernel=seen.kernel)
     shape = LaunchShape(seen.grid, seen.block, seen.shared_bytes, takes.registers, takes.shared_bytes)
     given = tuple(argument for argument in arguments if argument is not None)
-    return followed_launch(compiled.ptx, seen.symbol, shape, given, processor)
+    return followed_launch(compiled.ptx, symbol, shape, given, processor)
 
 
 def _argument(argument: SeenArgument) -> tuple[int, str, bytes] | None:

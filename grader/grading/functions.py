@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.compiler.diagnostics import Diagnostic
+from grader.compiler.result import symbol_in
 from grader.errors import FileError, InternalError
 from grader.grading.reading import built_as_nvcc
 from grader.lab.expected import Oracle
@@ -185,7 +186,8 @@ def run_function(
         return programs.get_text(submission.program(entry.file), names, architecture).result
 
     def resources_of(architecture: str, launch: CallLaunch) -> Resources | None:
-        return built_for(architecture, launch.kernel).resources.get(launch.symbol)
+        resources = built_for(architecture, launch.kernel).resources
+        return resources.get(symbol_in(resources, launch.kernel, launch.symbol) or "")
 
     # Where the host has data of its own to copy, or several launches to make, what is wrong may be that.
     is_alone = runs.is_on_device and runs.is_one_launch

@@ -86,6 +86,18 @@ CUresult cuLaunchKernel(CUfunction kernel, unsigned int grid_x, unsigned int gri
                                                stream, arguments, extra);
 }
 
+CUresult cuLaunchCooperativeKernel(CUfunction kernel, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
+                                   unsigned int block_x, unsigned int block_y, unsigned int block_z,
+                                   unsigned int shared_bytes, CUstream stream, void** arguments) {
+    const char* name = "?";
+    runtime<CUresult (*)(const char**, CUfunction)>("cuFuncGetName")(&name, kernel);
+    write(name, dim3(grid_x, grid_y, grid_z), dim3(block_x, block_y, block_z), shared_bytes);
+    using Function = CUresult (*)(CUfunction, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int,
+                                  unsigned int, unsigned int, CUstream, void**);
+    return runtime<Function>("cuLaunchCooperativeKernel")(kernel, grid_x, grid_y, grid_z, block_x, block_y, block_z,
+                                                          shared_bytes, stream, arguments);
+}
+
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* kernel, void** arguments) {
     log(kernel, config->gridDim, config->blockDim, config->dynamicSmemBytes);
     using Function = cudaError_t (*)(const cudaLaunchConfig_t*, const void*, void**);

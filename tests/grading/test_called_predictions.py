@@ -51,6 +51,11 @@ def predicted(folder: Path, body: str, kernel: str = KERNEL) -> Variant:
     return result.variants["solve"]
 
 
+def test_a_kernel_of_a_namespace_without_a_name_is_found_whatever_each_compiler_calls_it(tmp_path: Path) -> None:
+    inside = predicted(tmp_path, BODY, f"namespace {{\n{KERNEL}}}\n")
+    assert inside.predicted is not None and inside.predicted.size == {"n": N}
+
+
 def test_what_is_launched_and_filled_is_added_up(tmp_path: Path) -> None:
     h200 = read_device("h200")
     one, four, filled = (predicted(tmp_path, body).predicted for body in (BODY, QUARTERS, FILLED))

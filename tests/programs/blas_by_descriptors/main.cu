@@ -17,7 +17,9 @@ template <class T> T *device(const std::vector<T> &v) {
 template <class In, class Out, class Scale>
 void print_product(cublasLtHandle_t lt, const char *name, cublasComputeType_t compute, cudaDataType_t scale, cudaDataType_t in,
                    cudaDataType_t out, cublasLtEpilogue_t epilogue, Scale alpha, Scale beta) {
-    const int m = 4, n = 4, k = 8;
+    // Tensor cores take numbers of 8 bits in rows of 16 bytes.
+    const bool is_8_bits = sizeof(In) == 1 && sizeof(Out) == 2;
+    const int m = is_8_bits ? 16 : 4, n = m, k = is_8_bits ? 32 : 8;
     std::vector<In> a(m * k), b(k * n);
     std::vector<Out> c(m * n), d(m * n), bias(m);
     for (int i = 0; i < m * k; i++) a[i] = (In)(float)(i * 7 % 11 - 5);
@@ -43,7 +45,7 @@ void print_product(cublasLtHandle_t lt, const char *name, cublasComputeType_t co
     LT(cublasLtMatmul(lt, op, &alpha, da, la, db, lb, &beta, dc, ld, dd, ld, &found.algo, nullptr, 0, 0));
     cudaMemcpy(d.data(), dd, d.size() * sizeof(Out), cudaMemcpyDeviceToHost);
     printf("%s:", name);
-    for (Out value : d) printf(" %.4f", (double)(float)value);
+    for (int i = 0; i < 16; i++) printf(" %.4f", (double)(float)d[i]);
     printf("\n");
     for (auto layout : {la, lb, ld}) LT(cublasLtMatrixLayoutDestroy(layout));
     LT(cublasLtMatmulDescDestroy(op));

@@ -8,7 +8,7 @@ __global__ void hello(int n) {
 }
 
 int main() {
-    hello<<<2, 2>>>(1);
+    hello<<<1, 2>>>(1);
     cudaDeviceSynchronize();
     hello<<<1, 1>>>(0);
     cudaError_t e = cudaDeviceSynchronize();

@@ -119,7 +119,7 @@ int main() {
     }
     puts("");
 
-    int *pinned, *none, device;
+    int *pinned, *none, device = 0;
     unsigned of_device;
     cudaHostAlloc(&pinned, 64, cudaHostAllocPortable);
     cudaHostGetFlags(&flags, pinned);

@@ -13,6 +13,7 @@ from grader.programs.runtime.libraries.calls import Arguments, Array, Call, Oper
 from grader.programs.runtime.libraries.cublas import NOT_SUPPORTED
 from grader.programs.runtime.libraries.cublas_extensions import MAX_BATCH, computing
 from grader.programs.runtime.libraries.cublas_matrices import NO, multiplied, operand
+from grader.programs.runtime.libraries.narrow import decoded, encoded
 from grader.programs.runtime.state import Handlers
 
 _COLUMN, _ROW = 0, 1
@@ -147,7 +148,10 @@ def _extents(operation: Mapping[str, Any], a: Any, b: Any, c: Any, d: Any) -> tu
             x["type"] in calls.MULTIPLIED_TYPES and x.get("order", _COLUMN) in (_COLUMN, _ROW) for x in (a, b, c, d)
         )
     )
-    if not is_served:
+    # Tensor cores take 8-bit floats in rows of 16 bytes, and before compute capability 10 from Aᵀ B alone.
+    is_of_8_bits = any(x["type"] in _OF_8_BITS for x in (a, b))
+    is_fit = (ta != NO and tb == NO and not (m % 16 or n % 16 or k % 16)) if is_of_8_bits else True
+    if not is_served or not is_fit:
         raise Refused(NOT_SUPPORTED)
     return m, n, k
 
@@ -176,6 +180,9 @@ def _finished(call: Call, operation: Mapping[str, Any], value: Array, kind: str,
         at = operation.get("bias", 0) + number * operation.get("bias_stride", 0) * calls.width_of(dtype)
         bias = call.array(at, len(value), dtype)
         call.read(bias)
+        if kind == "bf16":
+            # As an H200 does: what the bias is added to is rounded first.
+            value = decoded(encoded(value, kind), kind).astype(value.dtype)
         value = value + bias[0].astype(value.dtype)[:, None]
     if operation["epilogue"] & _RELU:
         value = np.maximum(value, 0)

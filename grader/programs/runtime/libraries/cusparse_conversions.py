@@ -75,8 +75,11 @@ def dense_to_sparse(call: Call, a: int, b: int, algorithm: int, buffer: int) -> 
 
 
 def sparse_to_dense(call: Call, a: int, b: int, algorithm: int, buffer: int) -> None:
-    target = dense_of(call, b)
-    call.store(target, _dense_of(call, find(call, a, Sparse), target[0].dtype.str[1:]))
+    target, source = dense_of(call, b), find(call, a, Sparse)
+    if source.kind == "ell":
+        # Dense to blocks is there, blocks to dense is not.
+        raise Refused(NOT_SUPPORTED)
+    call.store(target, _dense_of(call, source, target[0].dtype.str[1:]))
 
 
 @calls.takes("m n count values offsets columns out out_offsets out_rows dtype action base algorithm buffer")
