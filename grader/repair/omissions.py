@@ -1,5 +1,6 @@
 """Changes that put in a statement which was left out, as the rest of the function tells it: the second of two stores, a
-vector that is never stored back, the exchange of two buffers, what ends a branch so that the rest is done else.
+vector that is never stored back, the exchange of two buffers, what ends a branch so that the rest is done else, the
+count of what a condition lets into a sum.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from grader.repair.nodes import (
     is_statement,
     is_stored,
     listed,
+    operator_of,
     sides_of,
     terms_of,
+    unbracketed,
     value_of,
 )
 from grader.submission.cpp.tree import LOOPS, declared_name, descendants
@@ -36,12 +39,53 @@ def omission_changes(function: Function) -> Iterator[Change]:
     """Yield the changes that put in a statement which was left out."""
     yield from _second_store(function)
     yield from _second_side(function)
+    yield from _counted(function)
     for node in function.nodes:
         if node.type == "declaration":
             yield from _stored_back(function, node)
             yield from _toggle(function, node)
         elif node.type == "if_statement":
             yield from _done_else(function, node)
+
+
+def _counted(function: Function) -> Iterator[Change]:
+    """The number of terms of a sum, of which a condition or `continue` leaves some out, in place of what it is divided
+    by: at the border of an array fewer elements are added."""
+    sums: dict[int, tuple[Node, dict[str, Node]]] = {}
+    for node in function.statements:
+        added = assignment_of(inner_of(node))
+        loops = [n for n in ancestors(node, function.body) if n.type in LOOPS]
+        if added is None or added[1] != "+=" or added[0].type != "identifier" or not loops:
+            continue
+        within = [n for n in ancestors(node, loops[-1]) if n.type == "if_statement"]
+        if within or any(n.type == "continue_statement" for n in descendants(loops[-1])):
+            sums.setdefault(loops[-1].id, (loops[-1], {}))[1].setdefault(function.text(added[0]), node)
+    name = next((n for n in ("count", "added", "terms") if n not in function.parsed.words(function.body)), "")
+    for loop, statements in sums.values() if name else ():
+        changing = {function.text(a[0]) for n in descendants(loop) if (a := assignment_of(n)) is not None}
+        changing |= {
+            word for n in descendants(loop) if n.type == "update_expression" for word in function.parsed.words(n)
+        }
+        divisors = []
+        for node in function.nodes:
+            left, right = sides_of(node) if operator_of(node) == "/" else (None, None)
+            is_sum = left is not None and function.text(unbracketed(left)) in statements
+            if is_sum and right is not None and node.start_byte > loop.end_byte:
+                divisors.append(right)
+        words = {word for divisor in divisors for word in function.parsed.words(divisor)}
+        if not divisors or words & changing:
+            continue
+        first = min(statements.values(), key=lambda node: node.start_byte)
+        is_in_block = first.parent is not None and first.parent.type == "compound_statement"
+        gap = f"\n{function.indent(first)}" if is_in_block and first.start_point.row != loop.start_point.row else " "
+        counted = (
+            [function.inserted(first.end_byte, f"{gap}++{name};")]
+            if is_in_block
+            else [function.inserted(first.start_byte, "{ "), function.inserted(first.end_byte, f" ++{name}; }}")]
+        )
+        begun = function.inserted(loop.start_byte, f"int {name} = 0;\n{function.indent(loop)}")
+        edits = (begun, *counted, *(function.replaced(divisor, name) for divisor in divisors))
+        yield Change("expression", function.line(divisors[0]), edits, 1.2, "counted_terms", "counted_terms")
 
 
 def _after(function: Function, statement: Node, text: str, cost: float, detail: str) -> Change:

@@ -260,7 +260,7 @@ DETAILS = {
             "chained opposite shuffle_way neighbour factor squared unused unsigned signed narrow integer "
             "not_shared lost macro shadowed stale atomic brackets twice order all_lanes lane fraction itself "
             "order_after by_distance by_xor bits turned_values member step_left_out store_left_out toggle_left_out "
-            "side_left_out power turned_difference coefficients mask_first"
+            "counted_terms side_left_out power turned_difference coefficients mask_first"
         ),
         "index": (
             "exchanged unused axes axes_next names_next tile macro macro_name threads everything crossed limit groups "

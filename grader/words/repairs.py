@@ -314,6 +314,10 @@ REPAIRS: Texts = {
         "The variable declared in line {line} hides one of the same name that is declared before it: what the inner "
         "one is given never reaches the outer one."
     ),
+    "expression_counted_terms": N_(
+        "Line {line} divides by the same number everywhere, but a condition leaves some elements out of the sum: count "
+        "those that are added and divide by their number."
+    ),
     "expression_stale": N_(
         "Line {line} needs a value that the line above has already overwritten: save the old value in a variable first."
     ),

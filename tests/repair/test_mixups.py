@@ -214,3 +214,25 @@ def test_what_was_mixed_up_or_left_out(make: Make, right: str, mended: str, wron
 def test_what_is_whole_is_left_alone(body: str) -> None:
     for make in (likeness_changes, omission_changes):
         assert not changes(make, body, "__device__ float4 b[9];\n")
+
+
+@pytest.mark.parametrize(
+    ("added", "counted"),
+    [
+        ("if (j < 0 || j >= n) continue;\nsum += a[j];", "if (j < 0 || j >= n) continue;\nsum += a[j];\n++count;"),
+        ("if (j >= 0 && j < n) sum += a[j];", "if (j >= 0 && j < n) { sum += a[j]; ++count; }"),
+        ("if (j >= 0 && j < n) {\nsum += a[j];\n}", "if (j >= 0 && j < n) {\nsum += a[j];\n++count;\n}"),
+    ],
+)
+def test_a_sum_is_divided_by_the_number_of_its_terms(added: str, counted: str) -> None:
+    body = f"float sum = 0, all = 2 * 3 + 1;\nfor (int j = -3; j <= 3; j++) {{\n{added}\n}}\nout[0] = sum / all;"
+    right = body.replace("for (", "int count = 0;\nfor (").replace(added, counted).replace("/ all", "/ count")
+    assert changes(omission_changes, body)[right].detail == "counted_terms"
+
+
+@pytest.mark.parametrize(
+    "added", ["sum += a[j];", "if (j >= 0 && j < n) { sum += a[j]; all++; }"], ids=["all", "counted"]
+)
+def test_what_adds_all_or_counts_already_is_left_alone(added: str) -> None:
+    body = f"float sum = 0, all = 0;\nfor (int j = -3; j <= 3; j++) {{\n{added}\n}}\nout[0] = sum / all;"
+    assert not changes(omission_changes, body)
