@@ -107,6 +107,9 @@ def _time_of(called: Called, sizes: Sizes, processor: Processor, processes: int)
 def _traced(called: Called, sizes: Sizes) -> _Traced | Message:
     start, limits = called.runs.begun(called.runs.timed(sizes), TRACING)
     observation = called.compiled.run(start, limits)
+    refused = [f for f in observation.findings if f.kind == "launch_refused"] if observation is not None else []
+    if refused:
+        return msg("predict.refused", line=refused[0].line)
     if observation is None or observation.cause is not None or not all(c.has_returned for c in observation.calls):
         return msg("predict.not_traced")
     asked = [call for seen in observation.calls for call in seen.asked]

@@ -135,6 +135,15 @@ class _Observed:
 # -- host code --------------------------------------------------------------------------------
 
 
+def _of_order(called: Called, _check: Check) -> Iterator[tuple[ParsedFile, Change]]:
+    """Grid and block of a launch in each other's place: with few elements both launches come to the same."""
+    for parsed in called.files:
+        for launch in launches_of(parsed):
+            if launch.function.text(launch.grid) != launch.function.text(launch.block):
+                edits = launch.function.exchanged(launch.grid, launch.block)
+                yield parsed, Change("launch", launch.line, edits, 1.0, "launch_order", "order")
+
+
 def _of_blocks(called: Called, check: Check) -> Iterator[tuple[ParsedFile, Change]]:
     """Blocks of as many threads in another shape, for warps of like work; else of another size, with the grid that
     follows."""
@@ -252,7 +261,7 @@ COSTS: Mapping[str, Sequence[Callable[[Called, Check], Iterator[tuple[ParsedFile
     "bank_conflicts": (_of_device,),
     "coalescing": (_of_device, _crossed),
     "divergence": (_of_blocks, _of_device),
-    "occupancy": (_of_blocks,),
+    "occupancy": (_of_order, _of_blocks),
     "launches": (_needless,),
     "overlap": (_needless, _of_streams, _asynchronous),
 }

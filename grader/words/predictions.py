@@ -28,6 +28,7 @@ PREDICT: Texts = {
     "too_large": N_("not predicted: its arrays take more than {most} GiB"),
     "host_decides": N_("not predicted: without results its host code makes other launches"),
     "not_traced": N_("not predicted: without results its host code does not come to its end at that size"),
+    "refused": N_("not predicted: at that size the launch in line {line} is refused"),
     "library": N_("not predicted: a library does part of it"),
     "struct": N_("not predicted: {kernel} is handed a struct that holds pointers"),
     "many_launches": N_("not predicted: it makes more than {most} launches that differ"),

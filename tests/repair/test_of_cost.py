@@ -140,6 +140,7 @@ def test_a_right_function_that_is_not_coalesced_is_shown_how_it_is() -> None:
         ("two-streams", "blocking_copies", "cudaMemcpyDeviceToHost, stream);"),
         ("two-streams", "waits_for_each", "-        cudaStreamSynchronize(stream);"),
         ("saxpy", "blocks_of_one_warp", "+    saxpy<<<(n + 255) / 256, 256>>>(a, x, y, n);"),
+        ("saxpy", "block_for_grid", "+    saxpy<<<blocks, threads>>>(a, x, y, n);"),
         ("heat-equation", "down_the_columns", "grid((cols + 31) / 32, (rows + 7) / 8)"),
         ("mandelbrot", "rows_of_32", "+#define BX 8"),
         ("image-blur", "copied_twice", "-    CHECK(cudaMemcpy(d_in, in.data(), in.size(), cudaMemcpyHostToDevice));"),
