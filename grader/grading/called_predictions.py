@@ -1,5 +1,6 @@
 """Predicted times of a function or a program, which makes its launches itself: it is called once more at the largest
-size that is timed, no kernel runs, and the launches that it makes are predicted and added up.
+size that is timed (the one that is observed where none is), no kernel runs, and the launches that it makes are
+predicted and added up.
 
 What memory is filled and copied on the device counts as much as its bytes take; copies to and from the host do not, as
 in measured times.
@@ -37,9 +38,9 @@ from grader.timing.prediction import (
 )
 
 TRACING = msgspec.structs.replace(LIMITS, executes=False, counts_work=True, host_bytes=1 << 30, device_bytes=4 << 30)
-"""Of a call whose launches are recorded and not made."""
+"""Limits of a call whose launches are recorded and not made."""
 MOST_DIFFERENT = 200
-"""Launches that differ, which are predicted one by one."""
+"""Launches that differ are predicted one by one: no more than these."""
 ADDRESS_BYTES = 8
 _ENTRY = re.compile(r"\.entry (\w+)\(")
 
@@ -116,7 +117,7 @@ def _traced(called: Called, sizes: Sizes) -> _Traced | Message:
     if any(call.is_of_library for call in asked):
         return msg("predict.library")
     if len(observation.launches) >= MAX_LAUNCHES:
-        return msg("predict.many_launches", most=MAX_LAUNCHES)
+        return msg("predict.too_many_launches", most=MAX_LAUNCHES)
     return _Traced(observation.launches, [call for call in asked if call.kind in ("fill", "copy")])
 
 

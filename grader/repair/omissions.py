@@ -118,8 +118,8 @@ def _second_store(function: Function) -> Iterator[Change]:
         if not beside:
             continue
         assignment = assignment_of(inner_of(node))
-        last = back[next((s, t) for n, t, s in pairs if n == beside[0])[::-1]] if beside else None
-        if last is not None and assignment is not None:
+        if assignment is not None:
+            last = back[next((t, s) for n, t, s in pairs if n == beside[0])]
             text = f"{function.text(assignment[2])} = {function.text(assignment[0])};"
             yield _after(function, last, text, LEFT_OUT, "store_left_out")
 

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 MAX_TRIED = 48
-"""Changes that are run."""
+"""Changes of a program that are run at most."""
 MAX_AT_ONCE = 24
-"""Changes that one program holds."""
+"""Changes that one program holds at most."""
 MAX_COMPILED = 3
 """Programs that are compiled for these: the second without the changes that do not compile."""
 SOONER = {"exchange": 0.8, "size": 0.8, "index": 0.4, "divisor": 0.4}
@@ -110,9 +110,9 @@ def in_likely_order(original: Original, run: SeenRun) -> list[tuple[ParsedFile, 
 
 def _compares_shifted(function: Function, references: Sequence[Reference]) -> bool:
     """Whether elements of two arrays are compared at different indices, outside of what computes a reference."""
-    text, begin = function.parsed.text(function.body), function.body.start_byte
+    text, begin = function.text(function.body), function.at(function.body.start_byte)
     for reference in references:
-        low, high = (max(at - begin, 0) for at in (reference.node.start_byte, reference.node.end_byte))
+        low, high = (max(function.at(b) - begin, 0) for b in (reference.node.start_byte, reference.node.end_byte))
         text = text[:low] + " " * (high - low) + text[high:]
     return any("".join(a.split()) != "".join(b.split()) for a, b in _COMPARED.findall(text))
 
@@ -188,7 +188,7 @@ def _tried(sources: Sequence[SourceText], run: SeenRun, parsed: ParsedFile, rows
 def _with_choices(parsed: ParsedFile, rows: Sequence[Row]) -> tuple[str, list[tuple[int, int]]]:
     """Return a file's text with each changed loop beside the loop itself, by the number of the change in `rows`.
 
-    Behind it the lines of each changed loop, from the first to the one behind the last.
+    Also returns the lines of each changed loop, from the first to the one behind the last.
     """
     text, data = parsed.source.text, parsed.data
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from grader import i18n
 from grader.files import user_cache
 from grader.i18n import language
-from grader.report import bank_map, draw, text, wrong_map
+from grader.report import bank_map, charts, draw, text, wrong_map
 from grader.report.draw import Chart, Format, as_png, as_svg, figure_of, styled
 from grader.report.pdf import NotVectors, Operators, pdf_operators
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_BYTES = 32 << 20
-"""Of images in memory."""
+"""Bytes of images that are kept in memory."""
 MAX_KEPT = 500
-"""In the folder; each is some fifty kilobytes."""
-ENDS: dict[Format, bytes] = {"svg": b"</svg>\n", "png": b"IEND\xaeB`\x82"}
-"""Of whole images."""
+"""Images in the folder; each is some fifty kilobytes."""
+DIGEST_BYTES = 32
+"""Length of the digest before each image in the folder: what is no whole image of ours is drawn anew."""
 Key = tuple[str, Chart]
 
 
@@ -107,13 +107,16 @@ class Drawings:
             return None
         place = self.folder / _name(key, image_format)
         try:
-            image = place.read_bytes()
+            content = place.read_bytes()
         except OSError:
             return None
-        # Those used last are kept; what a machine lost its power over is drawn anew.
+        image = content[DIGEST_BYTES:]
+        if content[:DIGEST_BYTES] != hashlib.sha256(image).digest():
+            return None
+        # Those used last are kept.
         with contextlib.suppress(OSError):
             os.utime(place)
-        return image if image.endswith(ENDS[image_format]) else None
+        return image
 
     def _share(self, key: Key, image_format: Format) -> None:
         if self.folder is None:
@@ -123,7 +126,8 @@ class Drawings:
         # Where it cannot be written, others draw it themselves.
         with contextlib.suppress(OSError):
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            own.write_bytes(self._images[key, image_format])
+            image = self._images[key, image_format]
+            own.write_bytes(hashlib.sha256(image).digest() + image)
             own.replace(place)
             self._has_shared = True
 
@@ -133,9 +137,10 @@ class Drawings:
 
 
 def _drop_oldest(folder: Path) -> None:
-    kept = list(folder.iterdir())
+    # A folder that somebody made there, or a link that leads nowhere, is no reason to keep all the rest.
+    kept = [path for path in folder.iterdir() if path.is_symlink() or not path.is_dir()]
     if len(kept) > MAX_KEPT:
-        for path in sorted(kept, key=lambda path: path.stat().st_mtime)[: len(kept) - MAX_KEPT * 3 // 4]:
+        for path in sorted(kept, key=lambda path: path.lstat().st_mtime)[: len(kept) - MAX_KEPT * 3 // 4]:
             path.unlink(missing_ok=True)
 
 
@@ -147,9 +152,9 @@ def _name(key: Key, image_format: Format) -> str:
 
 @cache
 def _own_code() -> str:
-    """What an image follows from besides its chart."""
+    """Return a digest of what an image follows from besides its chart."""
     digest = hashlib.sha256(importlib.metadata.version("matplotlib").encode())
-    for module in (draw, bank_map, wrong_map, text, i18n):
+    for module in (draw, charts, bank_map, wrong_map, text, i18n):
         digest.update(Path(str(module.__file__)).read_bytes())
     return digest.hexdigest()
 
@@ -160,7 +165,7 @@ def default_folder() -> Path:
 
 
 DRAWINGS = Drawings()
-"""Of this process."""
+"""Drawings of this process."""
 
 
 def drawn(chart: Chart, image_format: Format) -> bytes:

@@ -211,9 +211,10 @@ def predicted_times(job: ReportJob) -> PredictedTimes | None:
     if caption:
         notes.append(
             _(
-                "The time follows from what some of the kernel's blocks do on the emulator and from figures of the "
-                "device, with empty caches; 80 of 100 launches lie within the interval on devices where that was "
-                "compared with measured times."
+                "The time is that of launches, and of what is filled and copied on the device: copies to and from the "
+                "host are not part of it. It follows from what some blocks of a kernel do on the emulator and from "
+                "figures of the device, with empty caches; 80 of 100 launches lie within the interval on devices "
+                "where that was compared with measured times."
             )
         )
     if unchecked:

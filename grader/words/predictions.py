@@ -32,6 +32,7 @@ PREDICT: Texts = {
     "library": N_("not predicted: a library does part of it"),
     "struct": N_("not predicted: {kernel} is handed a struct that holds pointers"),
     "many_launches": N_("not predicted: it makes more than {most} launches that differ"),
+    "too_many_launches": N_("not predicted: it makes {most} launches or more"),
     "no_launch": N_("not predicted: it has the device do nothing"),
     "not_followed": N_("not predicted: a block stops, waits for others or takes more than {most} instructions"),
 }

@@ -9,8 +9,8 @@ from typing import Any, cast
 import pytest
 
 from grader.programs.own_check import references_in
-from grader.repair.function import changed
-from grader.repair.references import in_likely_order
+from grader.repair.function import changed, host_functions
+from grader.repair.references import _compares_shifted, in_likely_order
 from grader.submission.cpp.parse import parse
 from grader.submission.source import SourceText
 
@@ -40,3 +40,14 @@ def test_the_mistake_is_among_the_first(loop: str, right: str, wrong: str) -> No
     rows = in_likely_order(cast(Any, original), cast(Any, SimpleNamespace(files=("p.cu",))))
     made = ["".join(changed(source.text, change).split()) for _parsed, (_reference, change) in rows[:24]]
     assert "".join(text.split()) in made
+
+
+@pytest.mark.parametrize("is_shifted", [False, True])
+def test_comments_in_cyrillic_move_no_place(is_shifted: bool) -> None:
+    reference = "for (int i = 0; i + 1 < n; i++) c[i] = b[i] - b[i + 1];"
+    compared = "for (int i = 0; i < n; i++) if (a[i] != c[i + 1]) bad++;\n" if is_shifted else ""
+    text = f"int f(float *a, float *b, float *c, int n) {{\nint bad = 0;\n// {'ы' * 300}\n{reference}\n{compared}}}\n"
+    (function,) = host_functions(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    references = references_in(function.parsed)
+    assert len(references) == 1
+    assert _compares_shifted(function, references) == is_shifted

@@ -93,7 +93,8 @@ def test_a_folder_that_is_gone_costs_nothing_but_time(tmp_path: Path) -> None:
 def test_a_drawing_that_was_not_written_whole_is_drawn_anew(tmp_path: Path) -> None:
     image = Drawings(folder=tmp_path).image(CHART, "svg")
     (file,) = tmp_path.iterdir()
-    for left in (b"", image[:100]):
+    whole = file.read_bytes()
+    for left in (b"", image, whole[:100], b"rubbish</svg>\n", whole.replace(b"axis", b"axes"), whole + b"\n"):
         file.write_bytes(left)
         assert Drawings(folder=tmp_path).image(CHART, "svg") == image
 
@@ -116,3 +117,16 @@ def test_the_folder_keeps_what_was_used_last(tmp_path: Path, monkeypatch: pytest
     assert drawn == []
     used.image(replace(CHART, axis="0"), "svg")
     assert drawn == ["figure_of", "as_svg"]
+
+
+def test_what_is_no_drawing_does_not_make_the_folder_grow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drawings, "MAX_KEPT", 4)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "nothing")
+    for number in range(7):
+        (tmp_path / f"rubbish{number}").write_bytes(b"")
+    images = Drawings(folder=tmp_path)
+    images.image(CHART, "svg")
+    images.end_report()
+    assert (tmp_path / "folder").is_dir()
+    assert len(list(tmp_path.iterdir())) <= 4
