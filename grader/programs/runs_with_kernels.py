@@ -120,9 +120,14 @@ class Results:
     def _not_noticed(self, whole: Observation, way: Way) -> set[str]:
         """Return the kernels whose falsified results the program calls right."""
         changed = self._falsified[way]
+        words = said(changed)
+        wrong = {word.kernel for word in words if not word.is_right}
+        if changed.exit != whole.exit or "" in wrong:
+            return set()
         before = Counter(word.kernel for word in said(whole))
-        after = Counter(word.kernel for word in said(changed) if word.is_right)
-        return {name for name in changed.falsified if before[name] and before[name] == after[name]}
+        after = Counter(word.kernel for word in words if word.is_right)
+        names = {*changed.falsified} - wrong
+        return {name for name in names if before[name] and before[name] == after[name]}
 
     def unnoticed(self) -> Iterator[tuple[str, Unnoticed]]:
         """Yield kernels of whose wrong results the program does not notice some, and which."""

@@ -52,7 +52,8 @@ def fetched_over(
             one, other = backs.get(first.line), backs.get(second.line)
             if one is None or other is None or (one.name, one.low) != (other.name, other.low):
                 continue
-            if not any(first.line < at < second.line for at in reads_of(text, one)):
+            # A lambda, a macro or a function that reads it may stand elsewhere, and be called between the two.
+            if all(second.line <= at <= one.high for at in reads_of(text, one)):
                 message = msg("checks.host_code.fetched_over", array=one.name, other=names[0], before=first.line)
                 yield HostFault("copy", second.file, second.line, message)
 

@@ -99,6 +99,18 @@ def test_lines_that_say_nothing_of_results(line: str) -> None:
         ("różnica 12.5 ms", None),
         ("difference 12.5 %", None),
         ("GPU time 12.5", None),
+        # Numbers behind the word that are no error of the results.
+        ("naive error check passed. Bandwidth = 45.67 GB/s", None),
+        ("No difference found, GFLOPS = 45.67", None),
+        ("Difference naive - tiled: 15.20 GB/s", None),
+        ("CPU-GPU difference: 12.53 milliseconds", None),
+        ("diff(12.50, 12.50) = 0.0", None),
+        ("Standard deviation: 28.86", None),
+        ("L2 error: 17.25", None),
+        ("Error (percent): 7.50", None),
+        ("Residual: 12.5", None),
+        ("max error 12.5, PASSED", None),
+        ("max error (shared) 12.5", False),
     ],
 )
 def test_errors_as_numbers_are_small_or_large_beside_the_results(line: str, verdict: bool | None) -> None:

@@ -213,3 +213,16 @@ def test_a_copy_over_results_that_nothing_has_read(between: str, told: list[int]
     assert [fault.line for fault in fetched_over([run], "m", texts, {"k", "m"})] == told
     assert not list(fetched_over([run], "m", texts, {"m"}))
     assert not list(fetched_over([run], "k", texts, {"k", "m"}))
+
+
+@pytest.mark.parametrize(
+    ("before", "back"),
+    [("auto check = [&] { return out[3] == 1; };", BACK), ("", BACK + " check(out);")],
+    ids=["in a lambda", "in the line of the copy"],
+)
+def test_results_may_be_read_elsewhere_before_others_are_stored_over_them(before: str, back: str) -> None:
+    launch = "k<<<1, 32>>>(d);"
+    run, texts = program("float out[64];", before, launch, back, "check();", launch, back, "check();")
+    first, second = run.launches
+    run = replace(run, launches=(first, msgspec.structs.replace(second, kernel="m")))
+    assert not list(fetched_over([run], "m", texts, {"k", "m"}))

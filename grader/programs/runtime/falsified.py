@@ -18,6 +18,8 @@ from grader.submission.kernels.records import SeenLaunch
 
 _FLOATS = re.compile(r"(float[2-4]?|double)\s*\*")
 MORE, TIMES = 1000.0, 2.0
+MAX_DOUBLED = 16
+"""Copies each of which is changed by more than the one before: the results of one kernel may be held against another's."""
 MAX_ROWS = 1024
 """Of a copy, whose numbers are looked at."""
 
@@ -29,7 +31,8 @@ def falsify(
     written = _floats_of(state, allocation)
     if written is not None:
         launch, dtype = written
-        _change(data, rows, dtype, state.limits.falsifies)
+        more = MORE * 2.0 ** (len(state.falsified) % MAX_DOUBLED)
+        _change(data, rows, dtype, state.limits.falsifies, more)
         state.falsified.append(launch.display)
 
 
@@ -58,7 +61,11 @@ def _floats_of(state: State, allocation: Allocation | None) -> tuple[SeenLaunch,
 
 
 def _change(
-    data: npt.NDArray[np.uint8], rows: Sequence[tuple[int, int]], dtype: np.dtype[np.floating[Any]], way: str
+    data: npt.NDArray[np.uint8],
+    rows: Sequence[tuple[int, int]],
+    dtype: np.dtype[np.floating[Any]],
+    way: str,
+    least: float,
 ) -> None:
     left = sum(size for _offset, size in rows) // 2 if way == "half" else 0
     for offset, size in rows:
@@ -66,5 +73,5 @@ def _change(
         left -= kept
         part = data[offset + kept : offset + size // dtype.itemsize * dtype.itemsize]
         values = np.frombuffer(part.tobytes(), dtype)
-        more = TIMES * np.abs(values) + dtype.type(MORE)
+        more = TIMES * np.abs(values) + dtype.type(least)
         part[:] = np.frombuffer((values + more if way == "up" else values - more).astype(dtype).tobytes(), np.uint8)

@@ -55,6 +55,31 @@ def test_wrong_results_that_a_program_calls_right(right: str, wrong: str, what: 
     ]
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("return wrong != 0", "return 0"),
+        ('printf("errors: %d\\n", wrong)', 'printf("twice is done, success\\n"); if (wrong) printf("mismatch\\n")'),
+        ('printf("errors: %d\\n", wrong)', 'printf("twice is done, success\\n")'),
+        ("want[i] = 2 * i; }", "} OTHER_KERNEL"),
+    ],
+    ids=["by a line", "by a second line", "by the exit code alone", "against another kernel's results"],
+)
+def test_a_check_that_notices_wrong_results_in_another_way(old: str, new: str, tmp_path: Path) -> None:
+    other = """float *f; OK(cudaMalloc(&f, bytes)); OK(cudaMalloc(&d, bytes));
+    for (int i = 0; i < n; i++) in[i] = i;
+    OK(cudaMemcpy(d, in, bytes, cudaMemcpyHostToDevice));
+    plain<<<1, n>>>(d, f, n);
+    OK(cudaMemcpy(want, f, bytes, cudaMemcpyDeviceToHost));"""
+    text = PROGRAM.replace(old, new).replace("OTHER_KERNEL", other)
+    kernel = next(line for line in PROGRAM.splitlines() if "__global__" in line)
+    path = tmp_path / "p.cu"
+    path.write_text(text.replace(kernel, kernel + "\n" + kernel.replace("twice", "plain")))
+    runs = observed([SourceText(path, path.read_text(), "utf-8")]).runs
+    assert any(run.results and run.said for run in runs)
+    assert not [one for run in runs for one in run.unnoticed]
+
+
 def test_a_program_that_ends_at_its_first_error_shows_what_it_would_launch(tmp_path: Path) -> None:
     path = tmp_path / "p.cu"
     path.write_text(PROGRAM.replace("cudaMemcpyHostToDevice", "cudaMemcpyDeviceToHost"))
