@@ -359,6 +359,11 @@ def compares(whole: str) -> bool:
     return any(_OWN.search(_OTHER_WORDS.sub("", name) + "(x") for name in own)
 
 
+def holds_comparison(text: str) -> bool:
+    """Whether elements, or magnitudes of differences, are compared in a piece of host code."""
+    return any(pattern.search(text) for pattern in (_COMPARES, _DIFFERENCE)) or _measures(text)
+
+
 def _measures(text: str) -> bool:
     """Whether the magnitude of a difference is taken, or one is held against a limit."""
     differences = {match[1] for match in _IS_DIFFERENCE.finditer(text)}

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from grader.errors import InternalError, UsageError
 from grader.programs.execution import CompiledProgram
 from grader.programs.observation import sources_of
-from grader.programs.own_check import Reference, references_in, said
+from grader.programs.own_check import Reference, holds_comparison, references_in, said
 from grader.programs.records import Observation, Start
 from grader.programs.runs_with_kernels import WITH_RESULTS
 from grader.programs.starts import applied, changes
@@ -28,7 +28,7 @@ from grader.repair.function import Change, Function, changed, host_functions
 from grader.repair.nodes import is_statement
 from grader.repair.ranking import changes_of, in_order
 from grader.submission.changes import Original
-from grader.submission.cpp.tree import ParsedFile, descendants
+from grader.submission.cpp.tree import LOOPS, ParsedFile, descendants
 from grader.submission.kernels.records import SeenRun
 from grader.submission.source import SourceText
 
@@ -52,6 +52,10 @@ _WORDS = re.compile(r"[A-Za-z_]\w*")
 _TOKENS = re.compile(r"[A-Za-z_]\w*|\d[\w.]*|[^\s\w]")
 # `got[i] != want[i + 1]`, `fabs(got[i] - want[j])`.
 _COMPARED = re.compile(r"\w\[([^\[\]]+)\]\s*(?:[!=]=|-)\s*\w+\[([^\[\]]+)\]")
+# What stores an element, or adds elements up; a subtraction beside indices.
+_STORES = re.compile(r"\w[\w.>-]*(?:\s*\[[^\]]*\])+(?:\s*\.\s*\w+)?\s*[-+*/]?=(?!=)|\w+\s*[-+*/]=[^;]*\[")
+_IN_BRACKETS = re.compile(r"\[[^\[\]]*\]")
+_SUBTRACTS = re.compile(r"[\w)]\s*-\s*[\w(]")
 CHOICE = "grader_choice"
 _READS = (
     "#include <cstdio>\n"
@@ -97,7 +101,8 @@ def in_likely_order(original: Original, run: SeenRun) -> list[tuple[ParsedFile, 
             body = function.body
             own = [r for r in references if body.start_byte <= r.node.start_byte < body.end_byte]
             rows = changes_of([function], {}, ()) if own else ()
-            within = [(r, c) for _function, c in rows for r in own if _is_within(function, r.node, c)]
+            free = {id(r): _apart_from_comparison(function, r.node) for r in own}
+            within = [(r, c) for _function, c in rows for r in own if _is_within(function, r.node, c, free[id(r)])]
             costs = {c.key: _cost(function, r.node, c) for r, c in within}
             at = {c.key: r for r, c in within}
             shifted = [(function, replace(c, cost=costs[c.key])) for _reference, c in within]
@@ -117,10 +122,35 @@ def _compares_shifted(function: Function, references: Sequence[Reference]) -> bo
     return any("".join(a.split()) != "".join(b.split()) for a, b in _COMPARED.findall(text))
 
 
-def _is_within(function: Function, loop: Node, change: Change) -> bool:
+def _apart_from_comparison(function: Function, loop: Node) -> list[tuple[int, int]]:
+    """Return the parts of a loop that may be changed without a comparison in it: all of it where nothing is compared,
+    else inner loops without comparisons and statements that store, or add up, elements."""
+    spans: list[tuple[int, int]] = []
+
+    def collect(node: Node) -> None:
+        text = function.text(node)
+        is_store = node.type == "expression_statement" and _STORES.match(text)
+        if (is_store or node.type in LOOPS) and not holds_comparison(text):
+            if not is_store or not _SUBTRACTS.search(_IN_BRACKETS.sub("", text)):
+                spans.append((function.at(node.start_byte), function.at(node.end_byte)))
+            return
+        condition = node.child_by_field_name("condition") if node.type == "if_statement" else None
+        if condition is not None and holds_comparison(function.text(condition)):
+            return
+        for child in node.named_children:
+            collect(child)
+
+    if not holds_comparison(function.text(loop)):
+        return [(function.at(loop.start_byte), function.at(loop.end_byte))]
+    collect(loop)
+    return spans
+
+
+def _is_within(function: Function, loop: Node, change: Change, free: Sequence[tuple[int, int]]) -> bool:
     low, high = function.at(loop.start_byte), function.at(loop.end_byte)
     return (
-        change.kind not in ("barrier", "guard")
+        all(any(a <= edit.start and edit.end <= b for a, b in free) for edit in change.edits)
+        and change.kind not in ("barrier", "guard")
         and not any(_OF_KERNELS.search(edit.text) for edit in change.edits)
         and all(low <= edit.start and edit.end <= high for edit in change.edits)
     )

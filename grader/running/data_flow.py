@@ -91,12 +91,31 @@ def flow_faults(
     return _merged(faults)
 
 
-def may_be_meant(run: SeenRun, kernels: Mapping[str, Kernel]) -> list[FlowFault]:
+def may_be_meant(run: SeenRun, kernels: Mapping[str, Kernel], text: str = "") -> list[FlowFault]:
     """What may be meant so: two inputs of one kernel that are filled from the same array of the host, in two lines; one
-    array for an input and an output; and results of which a part is copied back."""
+    array for an input and an output; and results of which a part is copied back.
+
+    text: of the host; where that itself joins an array with itself, as a reference of A·A does, one for both is meant.
+    """
     if not _is_followed(run):
         return []
-    return _merged([*_same_sources(run, kernels), *_short_copies(run, kernels)])
+    alike = _same_sources(run, kernels)
+    if _joins_one_with_itself(text):
+        alike = (kind for kind in alike if not kind.id.startswith("filled_alike"))
+    return _merged([*alike, *_short_copies(run, kernels)])
+
+
+# `a[i * n + k] * a[k * n + j]`, `multiply(a, a, c, n)`, `multiply(a.data(), a.data(), c.data())`.
+_PRODUCT = re.compile(r"\b(\w+)\s*\[([^\[\]]{1,80})\]\s*\*\s*\1\s*\[([^\[\]]{1,80})\]")
+_HANDED_TWICE = re.compile(r"[(,]\s*(\w+)(?:\.data\(\))?\s*,\s*\1(?:\.data\(\))?\s*,")
+
+
+def _joins_one_with_itself(text: str) -> bool:
+    if any("".join(one.split()) != "".join(other.split()) for _name, one, other in _PRODUCT.findall(text)):
+        return True
+    handed = set(_HANDED_TWICE.findall(text))
+    arrays = r"\b(?:float|double|int|auto)\s*\*\s*(?:const\s+)?{0}\b|\b{0}\s*\[|>\s*{0}\s*[(,;{{]|\b{0}\.data\("
+    return any(re.search(arrays.format(re.escape(name)), text) for name in handed)
 
 
 def _is_followed(run: SeenRun) -> bool:

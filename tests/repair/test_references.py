@@ -51,3 +51,21 @@ def test_comments_in_cyrillic_move_no_place(is_shifted: bool) -> None:
     references = references_in(function.parsed)
     assert len(references) == 1
     assert _compares_shifted(function, references) == is_shifted
+
+
+FUSED = (
+    "for (int i = 2; i < n - 2; i++) {\nw[i] = (h[i - 1] + h[i] + h[i + 1]) * 0.5f;\nif (w[i] != c[i]) ok = false;\n}"
+)
+RETURNS = "for (int i = 0; i < n; i++) {\nw[i] = h[i] * s;\nif (!(fabsf(w[i] - c[i]) < 1e-9f)) return 0;\n}"
+
+
+@pytest.mark.parametrize("loop", [FUSED, RETURNS])
+def test_no_comparison_in_a_reference_is_changed(loop: str) -> None:
+    text = f"int f(float *w, float *h, float *c, float s, int n, int ok) {{\n{loop}\n}}\n"
+    parsed = parse(SourceText(Path("p.cu"), text, "utf-8"))
+    original = SimpleNamespace(files=lambda: [parsed])
+    rows = in_likely_order(cast(Any, original), cast(Any, SimpleNamespace(files=("p.cu",))))
+    assert rows
+    store = next(number for number, line in enumerate(text.split("\n"), 1) if "w[i] = " in line)
+    lines = {text.count("\n", 0, edit.start) + 1 for _parsed, (_reference, change) in rows for edit in change.edits}
+    assert lines == {store}

@@ -14,6 +14,7 @@ TO_A = "cudaMemcpy(a, h, bytes, cudaMemcpyHostToDevice);"
 TO_B = "cudaMemcpy(b, e, bytes, cudaMemcpyHostToDevice);"
 ROOM = "cudaMalloc(&a, bytes); cudaMalloc(&b, bytes); cudaMalloc(&c, bytes);"
 CHECKED = "if (cudaGetLastError()) return 1;"
+SQUARED, OF_TWO = "h[i * n + k] * h[k * n + j]", "h[i * n + k] * r[k * n + j]"
 # ruff: noqa: E501 - programs as students write them
 WRONG = {
     "results copied back before the launch": (
@@ -90,7 +91,7 @@ def test_two_inputs_of_one_array_of_the_host_are_suspected_only(tmp_path: Path) 
     main = (
         f"{ROOM} {TO_A} cudaMemcpy(b, h, bytes, cudaMemcpyHostToDevice); {LAUNCH} {CHECKED} {BACK} return r[0] != e[0];"
     )
-    text = program(f"\nint main() {{ {main} }}")
+    text = program(f"\nint main() {{ {main} }}").replace(SQUARED, OF_TWO)
     found = judged(tmp_path, text)
     last = len(text.split("\n")) - next(
         n for n, line in enumerate(reversed(text.split("\n"))) if "cudaMemcpy(b, h" in line
@@ -110,8 +111,28 @@ def test_two_inputs_that_a_function_fills_from_one_array_are_named_as_the_kernel
     helper = "void up(float *to, float *from) { cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice); }"
     text = program(
         f"\n{helper}\nint main() {{ {ROOM} up(a, h); up(b, h); {LAUNCH} {CHECKED} {BACK} return r[0] != e[0]; }}"
-    )
+    ).replace(SQUARED, OF_TWO)
     (fault,) = judged(tmp_path, text).suspected
     at = next(number for number, line in enumerate(text.split("\n"), 1) if "cudaMemcpy(to, from" in line)
     assert (fault.message.id, fault.line) == ("checks.host_code.filled_alike_by", at)
     assert {fault.message.data["array"], fault.message.data["other"]} == {"a", "b"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("product", "is_suspected"),
+    [
+        (SQUARED, False),
+        (OF_TWO + "; cpu_product(h, h, e, n)", False),
+        (OF_TWO, True),
+        (OF_TWO + "; cpu_product(n, n, h, r, e)", True),
+    ],
+    ids=["a square", "a square by a function", "a product", "a product by a function"],
+)
+def test_one_array_of_the_host_for_both_inputs_is_meant_where_the_host_joins_it_with_itself(
+    product: str, is_suspected: bool, tmp_path: Path
+) -> None:
+    main = f"{ROOM} {TO_A} cudaMemcpy(b, h, bytes, cudaMemcpyHostToDevice); {LAUNCH} {CHECKED} {BACK}"
+    text = program(f"\nint main() {{ {main} return r[0] != e[0]; }}").replace(SQUARED, f"0; REFERENCE({product})")
+    text = "#define REFERENCE(...)\n" + text
+    assert bool(judged(tmp_path, text).suspected) is is_suspected

@@ -19,7 +19,7 @@ from grader.submission.kernels.records import SeenLaunch
 _FLOATS = re.compile(r"(float[2-4]?|double)\s*\*")
 MORE, TIMES = 1000.0, 2.0
 MAX_DOUBLED = 16
-"""Copies each of which is changed by more than the one before: the results of one kernel may be held against another's."""
+"""Copies, each changed by more than the one before: results of one kernel may be held against those of another."""
 MAX_ROWS = 1024
 """Of a copy, whose numbers are looked at."""
 
