@@ -24,6 +24,7 @@ from grader.running.evidence import Evidence, HostFault, Instead, OwnCheck
 from grader.submission.cpp.constants import SIZES_OF_TYPES
 from grader.submission.cpp.parse import parse
 from grader.submission.kernels.records import Kernel, SeenArgument, SeenLaunch, SeenRun, SeenWord
+from grader.submission.lexical import lines_of_macros
 
 _COPY = re.compile(
     r"\bcudaMemcpy(?:Async)?\s*\(\s*(?:\(\s*[\w ]{1,30}\*\s*\)\s*)?&?(?P<name>\w+)"
@@ -134,8 +135,8 @@ def reads_of(text: str, back: _Back) -> list[int]:
     is_local = any(
         back.name in _declared(statement) for row in rows[back.low - 1 : back.high] for statement in row.split(";")
     )
-    low, high = (back.low, back.high) if is_local else (1, len(rows))
-    return [n for n in range(low, high + 1) if any(_is_read(part, back.name) for part in rows[n - 1].split(";"))]
+    own = {*range(back.low, back.high + 1), *lines_of_macros(text)} if is_local else range(1, len(rows) + 1)
+    return [n for n in sorted(own) if any(_is_read(part, back.name) for part in rows[n - 1].split(";"))]
 
 
 def _is_read(statement: str, name: str) -> bool:

@@ -252,3 +252,14 @@ def apply(text: str, edits: Sequence[Edit], values: Mapping[str, int]) -> str:
         lines = text.count("\n", edit.start, edit.end) - new.count("\n")
         text = text[: edit.start] + new + "\n" * max(0, lines) + text[edit.end :]
     return text
+
+
+def lines_of_macros(text: str) -> set[int]:
+    """Return the lines that define macros, which may be used in any function behind them."""
+    lines: set[int] = set()
+    goes_on = False
+    for number, row in enumerate(text.split("\n"), 1):
+        if goes_on or re.match(r"\s*#\s*define\b", row):
+            lines.add(number)
+            goes_on = row.rstrip().endswith("\\")
+    return lines

@@ -215,6 +215,14 @@ def test_a_copy_over_results_that_nothing_has_read(between: str, told: list[int]
     assert not list(fetched_over([run], "k", texts, {"k", "m"}))
 
 
+@pytest.mark.parametrize("macro", ["#define CHECK() (out[3] == 1)", "#define CHECK() \\\n    (out[3] == 1)"])
+def test_results_may_be_read_in_a_macro(macro: str) -> None:
+    run, texts = program("float out[64];", "k<<<1, 32>>>(d);", BACK, "CHECK();")
+    assert never_read(run, "k", texts)
+    (name,) = texts
+    assert not never_read(run, "k", {name: texts[name] + "\n" + macro})
+
+
 @pytest.mark.parametrize(
     ("before", "back"),
     [("auto check = [&] { return out[3] == 1; };", BACK), ("", BACK + " check(out);")],

@@ -101,13 +101,13 @@ _OTHER_WORK = re.compile(r"(?i)add|sum|sub(?!mat)|plus|minus|copy|cpy|scal|const
 _TASKS = tuple(
     re.compile(words, re.IGNORECASE)
     for words in (
-        r"transpos",
-        r"mul(?!ti)|multipl|product|gemm|squar|(?<![a-z])dot|(?<![a-z])mm(?![a-z])",
-        r"conv|blur|stencil|filter|smooth|mean|average|sobel|gauss",
-        r"reduc|scan|prefix|sort|histo",
+        r"transpos(?!ed)",
+        r"mul(?!ti)|multipl|product|gemm|squar(?!ed)|(?<![a-z])dot|(?<![a-z])mm(?![a-z])",
+        r"conv(?!en|er)|blur|stencil|filter(?!ed)|smooth|mean(?!ing|while)|average(?!d)|sobel|gauss",
+        r"reduc(?!ed|ing)|scan|prefix|sort(?!ed)|histo",
     )
 )
-"""What tasks are called: a word of one of them in a kernel's name."""
+"""What tasks are called: a word in a kernel's name.  How it is done is told by "transposed", "reduced_conflicts"."""
 
 
 def is_of_another_task(name: str, lab: Lab) -> bool:

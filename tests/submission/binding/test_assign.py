@@ -134,6 +134,9 @@ def test_a_kernel_that_is_called_as_another_task_is_no_variant() -> None:
         ("naiveReduce", "no_candidate"),
         ("work", "work"),
         ("mulByFilter", "mulByFilter"),
+        # How it is done, and no task.
+        ("plain_transposed", "plain_transposed"),
+        ("naive_reduced_traffic", "naive_reduced_traffic"),
     ):
         assert names(bound(text.replace("KERNEL", name), matmul))["naive"] == variant
 
