@@ -311,7 +311,7 @@ _COMPARES = re.compile(
     rf"|\]\s*{_OPERATOR}|{_OPERATOR}\s*&?\*?\w+\s*(?:(?:\.|->)\w+\s*)?\["
 )
 # `d = c[i] - want[i]`, however d is looked at then; one array's own elements may be those of a sum that moves along.
-_DIFFERENCE = re.compile(r"\b(\w+)\s*\[[^\][;]{0,80}\]\s*-\s*(?!\1\b)\w+\s*\[")
+_DIFFERENCE = re.compile(r"\b(\w+)\s*\[[^\][;]{0,80}\]\s*(?:(?:\.|->)\s*\w+\s*)?-(?!>)\s*(?!\1\b)\w+\s*\[")
 # `fabs(want - got)`, `fabs(d) > limit`; of a name alone where that is a difference: inputs may be made by one as well.
 _MAGNITUDE = re.compile(r"\b(?:f?abs[fl]?|fmax[fl]?)\s*\(")
 _IS_DIFFERENCE = re.compile(r"\b(\w+)\s*=(?!=)[^;{}=]{0,200}[\w\])]\s*-\s*[\w(*&]")

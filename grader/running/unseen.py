@@ -7,14 +7,15 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from grader.message import msg
+from grader.programs.own_check import compares
 from grader.running.evidence import HostFault
 from grader.running.own_program import backs_in, reads_of
 from grader.submission.kernels.records import Kernel, SeenRun
 from grader.submission.records import VariantBinding
 
-# `if (got[i] - want[i] > 1e-5)`, `d = got[i].x - want[i].x`: a difference of two elements.
-_ELEMENT = r"\w[\w.>-]*\[[^\[\];]{1,60}\](?:\s*(?:\.|->)\s*\w+)?"
-_DIFFERENCE = re.compile(rf"(?<![\w.)\]*/]){_ELEMENT}\s*-\s*{_ELEMENT}")
+# `if (got[i] - want[i] > 1e-5)`, `d = got[i].x - want[i].x`: a difference of elements of two arrays.
+_ELEMENT = r"\s*\[[^\[\];]{1,60}\](?:\s*(?:\.|->)\s*\w+)?"
+_DIFFERENCE = re.compile(rf"(?<![\w.)\]*/])(\w[\w.>-]*){_ELEMENT}\s*-\s*(?!\1\s*\[)\w[\w.>-]*{_ELEMENT}")
 _MAGNITUDE = re.compile(r"\b(?:std\s*::\s*)?f?abs[fl]?\s*\(\s*(?:\(\s*\w+\s*\)\s*)?$")
 
 
@@ -61,8 +62,11 @@ def fetched_over(
 def not_noticed(runs: Sequence[SeenRun], kernel: str, texts: Mapping[str, str]) -> Iterator[HostFault]:
     """Yield that the program calls results of a kernel right which were made wrong.
 
-    In the line of a difference that is taken as it is, where one sign is not noticed and there is one such line.
+    In the line of a difference that is taken as it is, where one sign is not noticed and there is one such line; not
+    where nothing is compared, for that is told as such.
     """
+    if not compares("\n".join(texts.values())):
+        return
     for one in (one for run in runs for one in run.unnoticed if one.kernel == kernel):
         file, line = one.file, one.line
         differences = list(_signed(texts)) if one.what in ("smaller", "larger") else []

@@ -10,11 +10,12 @@ import pytest
 from grader.programs.records import LIBRARY
 from grader.running.data_flow import flow_faults, may_be_meant
 from grader.running.own_program import never_read, read_early
-from grader.running.unseen import fetched_over
+from grader.running.unseen import fetched_over, not_noticed
 from grader.submission.kernels.records import (
     Kernel,
     KernelParameter,
     SeenArgument,
+    SeenBlind,
     SeenCopy,
     SeenLaunch,
     SeenRun,
@@ -213,6 +214,26 @@ def test_a_copy_over_results_that_nothing_has_read(between: str, told: list[int]
     assert [fault.line for fault in fetched_over([run], "m", texts, {"k", "m"})] == told
     assert not list(fetched_over([run], "m", texts, {"m"}))
     assert not list(fetched_over([run], "k", texts, {"k", "m"}))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("if (got[i] - want[i] > 1e-3f) bad++;", [(1, "signed_smaller")]),
+        ("if (got[i].x - want[i].x > 1e-3f) bad++;", [(1, "signed_smaller")]),
+        # How far bodies, or neighbours, are from each other.
+        ("float dx = p[j].x - p[i].x;\nbad += got[i] > w;", [(9, "not_noticed_smaller")]),
+        # It writes results into a file and says "success".
+        ('fwrite(got, 4, n, f);\nputs("success");', []),
+    ],
+)
+def test_what_a_check_does_not_notice_is_told_where_results_are_compared(
+    text: str, told: list[tuple[int, str]]
+) -> None:
+    run, _texts = program("k<<<1, 32>>>(d);")
+    run = replace(run, unnoticed=(SeenBlind("k", "a.cu", 9, "smaller"),))
+    faults = not_noticed([run], "k", {"a.cu": text})
+    assert [(fault.line, fault.message.id.rpartition(".")[2]) for fault in faults] == told
 
 
 @pytest.mark.parametrize("macro", ["#define CHECK() (out[3] == 1)", "#define CHECK() \\\n    (out[3] == 1)"])
