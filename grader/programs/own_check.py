@@ -74,10 +74,11 @@ _MEASURED = re.compile(
 )
 # What else such a word and a number may be about: "error check passed. Bandwidth = 45.6", "diff(12.5, 12.5) = 0.0".
 _ANOTHER_NUMBER = re.compile(
-    r"[.;!,|]\s|[|]$|[({\[]\s*$|\b(?:from|limit|tolerance|threshold|bound|allow\w*|max\w*\s+allow\w*|checksum|band\w*|perf\w*"
+    r"[.;!,]\s|[|]$|[({\[]\s*$|\b(?:from|limit|tolerance|threshold|bound|allow\w*|max\w*\s+allow\w*|checksum|band\w*|perf\w*"
     r"|throughput|\w*flops?|\w+/s|от|порог\w*|допус\w*|производит\w*|пропускн\w*)\b",
     re.IGNORECASE,
 )
+_IN_BRACKETS = re.compile(r"\([^()]*\)")
 # Lines about what is no difference between results and what they should be: of data, of steps, of what physics keeps.
 _NOT_OF_RESULTS = re.compile(
     r"\b(?:std|standard|residual|percent|pct|L[12]\b|squared|iter|step|energy|momentum|input|original|tolerance|threshold"
@@ -173,7 +174,7 @@ def _verdict_by_number(line: str, largest: float) -> bool | None:
     errors = [match for match in _MEASURED.finditer(line) if not match["unit"]]
     shares = [float(match["number"]) / largest for match in errors]
     if any(share > WRONG_SHARE for share in shares):
-        is_sure = not any(_ANOTHER_NUMBER.search(match["between"]) for match in errors)
+        is_sure = not any(_ANOTHER_NUMBER.search(_IN_BRACKETS.sub("", match["between"])) for match in errors)
         return False if is_sure and not _NOT_OF_RESULTS.search(line) else None
     return True if shares and max(shares) < RIGHT_SHARE else None
 

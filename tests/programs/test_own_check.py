@@ -111,6 +111,9 @@ def test_lines_that_say_nothing_of_results(line: str) -> None:
         ("Residual: 12.5", None),
         ("max error 12.5, PASSED", None),
         ("max error (shared) 12.5", False),
+        ("max |diff| = 12.5", False),
+        ("max diff(cpu, gpu): 12.5", False),
+        ("Error: |12.50 - 12.50| = 0.00", None),
     ],
 )
 def test_errors_as_numbers_are_small_or_large_beside_the_results(line: str, verdict: bool | None) -> None:
