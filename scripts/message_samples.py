@@ -35,6 +35,7 @@ _OCCUPANCY = msg("checks.occupancy.figures", kernel="tiled", device="H100", pct=
 
 DATA: Mapping[str, Value] = {
     "fewer_pct": 11,
+    "own": "a, b",
     "piece": "<=",
     "quoted": "i <= n",
     "at": 47,

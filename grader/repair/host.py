@@ -72,7 +72,6 @@ NAMED: Mapping[str, tuple[str, ...]] = {
     "programs.event_of_nothing": ("later",),
     "programs.event_order": ("events", "recorded", "recorded_after"),
     **dict.fromkeys(UNREAD, ("fetch", "break")),
-    "checks.host_code.fetched_over": ("target",),
     "programs.raised_carveout": ("opt_in_what",),
     "programs.raised_for_another": ("opt_in_other",),
     "programs.raised_too_little": ("opt_in_less",),
@@ -258,9 +257,6 @@ def _is_named(change: Change, parsed: ParsedFile, file: str, line: int, message:
     if change.detail in ("arguments", "fields"):
         handed_over = (message.data.get("first_given"), message.data.get("second_given"))
         return {" ".join(edit.text.split()) for edit in change.edits} == {str(one) for one in handed_over}
-    if message.id == "checks.host_code.fetched_over":
-        # Where other copies lead or come from, their data would be lost in their turn.
-        return all(change.edits[0].text not in (call.text(0), call.text(1)) for call in host_of(parsed).calls)
     if change.detail not in ("target", "source") or message.id == "checks.host_code.filled_alike":
         return True
     array = str(message.data.get("array", "")).rpartition("::")[2]

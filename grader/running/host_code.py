@@ -18,7 +18,7 @@ from grader.programs.records import CRASHES, Observation, ProgramFinding
 from grader.running.data_flow import FlowFault, flow_faults, may_be_meant, reached_text
 from grader.running.evidence import NO_HOST_CODE, OF_DATA, FaultKind, HostCode, HostFault
 from grader.running.own_program import freed_otherwise, launched_instead, never_launches, never_read, read_early
-from grader.running.unseen import fetched_over, not_noticed, unlaunched
+from grader.running.unseen import fetched_over, never_filled, not_noticed, unlaunched
 from grader.submission.kernels.records import Kernel, SeenFault, SeenLaunch, SeenRun, seen_in_part
 from grader.submission.lexical import line_of_main, without_comments
 from grader.submission.records import Missing, Submission
@@ -121,7 +121,7 @@ def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = 
         # What a copy that failed should have filled is empty because of it.
         reported |= {word for fault in of_runtime if fault.kind == "copy" for word in _words_at(texts, fault)}
         faults += [
-            fault for fault in _never_filled(true, submission, kernel) if fault.message.data["array"] not in reported
+            fault for fault in never_filled(true, submission, kernel) if fault.message.data["array"] not in reported
         ]
     else:
         faults = [*_read_faults(submission, kernel, whole), *_before_any_launch(of_kernel)]
@@ -140,7 +140,6 @@ def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = 
         faults.append(HostFault("not_compared", file, line, msg("checks.host_code.not_compared")))
     elif not is_unread:
         faults += [fault for run in true for fault in never_read(run, kernel.name, texts)]
-        faults += fetched_over(true, kernel.name, texts, set(graded))
     in_comments = {(file, line) for file, _kernel, line in submission.observed.uncommented}
     faults = [fault for fault in faults if (fault.file, fault.line) not in in_comments]
     faults.sort(key=lambda fault: not fault.is_of_data)
@@ -162,6 +161,7 @@ def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = 
         if not run.exit or all(f.is_untidy for f in run.faults)
         if fault.message.id != "programs.leak" or fault.message.data["array"] not in reported
     ]
+    untidy += fetched_over(runs, kernel.name, texts, set(graded)) if compares(whole) else ()
     untidy += [*unlaunched(of_kernel, kernel, set(graded), bound), *not_noticed(runs, kernel.name, texts)]
     return HostCode(
         is_there=True,
@@ -383,36 +383,6 @@ def _ended_by(run: SeenRun) -> SeenFault | None:
 def _is_of_sizes(fault: SeenFault) -> bool:
     """Whether a fault may come of one size made smaller for a run while others stayed as they were."""
     return fault.kind == "launch_refused" or (fault.kind == "copy_size" and fault.message.id not in _OF_ANY_SIZE)
-
-
-def _never_filled(runs: Sequence[SeenRun], submission: Submission, kernel: Kernel) -> list[HostFault]:
-    """Return arrays that this kernel only reads and nobody has filled, each with all kernels that read it."""
-    by_name = {kernel.name: kernel for kernel in submission.kernels}
-    faults = []
-    for run in runs:
-        arguments = [argument for launch in run.launches for argument in launch.arguments]
-        if any((a.value is None and not a.buffer) or a.type_text.count("*") > 1 for a in arguments):
-            # What a struct or a pointer in memory leads to may have been filled by way of it.
-            continue
-        # A launch to warm up may come before the copies.
-        filled = {(argument.buffer, argument.serial) for argument in arguments if argument.before}
-        empty: dict[str, list[SeenLaunch]] = {}
-        for launch in run.launches:
-            names = _only_read(by_name.get(launch.kernel))
-            for argument in () if launch.refused else launch.arguments:
-                is_input = " const*" in argument.type_text or argument.name in names
-                if is_input and argument.buffer and (argument.buffer, argument.serial) not in filled:
-                    empty.setdefault(argument.buffer, []).append(launch)
-        for array, launches in empty.items():
-            if kernel.name in {launch.kernel for launch in launches}:
-                kernels = ", ".join(dict.fromkeys(launch.kernel for launch in launches))
-                message = msg("checks.host_code.never_filled", kernel=kernels, array=array)
-                faults.append(HostFault("unfilled", launches[0].file, launches[0].line, message))
-    return faults
-
-
-def _only_read(kernel: Kernel | None) -> set[str]:
-    return {p.name for p in kernel.parameters if p.is_read and not p.is_written} if kernel is not None else set()
 
 
 def _words_at(texts: Mapping[str, str], fault: HostFault) -> list[str]:

@@ -1,4 +1,6 @@
-"""What runs of a program did not come to: kernels that none launches, wrong results that its own check lets pass."""
+"""What runs of a program did not come to: kernels that none launches, inputs that nothing fills, results that nothing
+has read, wrong ones that its own check lets pass.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,8 @@ from grader.message import msg
 from grader.programs.own_check import compares
 from grader.running.evidence import HostFault
 from grader.running.own_program import backs_in, reads_of
-from grader.submission.kernels.records import Kernel, SeenRun
-from grader.submission.records import VariantBinding
+from grader.submission.kernels.records import Kernel, SeenArgument, SeenLaunch, SeenRun
+from grader.submission.records import Submission, VariantBinding
 
 # `if (got[i] - want[i] > 1e-5)`, `d = got[i].x - want[i].x`: a difference of elements of two arrays.
 _ELEMENT = r"\s*\[[^\[\];]{1,60}\](?:\s*(?:\.|->)\s*\w+)?"
@@ -33,12 +35,54 @@ def unlaunched(
     return [HostFault("launch", site.file or kernel.file, site.line, message)]
 
 
+def never_filled(runs: Sequence[SeenRun], submission: Submission, kernel: Kernel) -> list[HostFault]:
+    """Return arrays that this kernel only reads and nobody has filled, each with all kernels that read it."""
+    by_name = {kernel.name: kernel for kernel in submission.kernels}
+    faults = []
+    for run in runs:
+        arguments = [argument for launch in run.launches for argument in launch.arguments]
+        if any((a.value is None and not a.buffer) or a.type_text.count("*") > 1 for a in arguments):
+            # What a struct or a pointer in memory leads to may have been filled by way of it.
+            continue
+        # A launch to warm up may come before the copies.
+        # Arrays that a class allocates are all called alike; what a loop allocates anew is one.
+        alike = {name for launch in run.launches for name in _of_several(launch.arguments)}
+        filled = {(a.buffer, a.serial if a.buffer in alike else 0) for a in arguments if a.before}
+        empty: dict[str, list[SeenLaunch]] = {}
+        for launch in run.launches:
+            names = _only_read(by_name.get(launch.kernel))
+            for argument in () if launch.refused else launch.arguments:
+                is_input = " const*" in argument.type_text or argument.name in names
+                serial = argument.serial if argument.buffer in alike else 0
+                if is_input and argument.buffer and (argument.buffer, serial) not in filled:
+                    empty.setdefault(argument.buffer, []).append(launch)
+        for array, launches in empty.items():
+            if kernel.name in {launch.kernel for launch in launches}:
+                kernels = ", ".join(dict.fromkeys(launch.kernel for launch in launches))
+                message = msg("checks.host_code.never_filled", kernel=kernels, array=array)
+                faults.append(HostFault("unfilled", launches[0].file, launches[0].line, message))
+    return faults
+
+
+def _only_read(kernel: Kernel | None) -> set[str]:
+    return {p.name for p in kernel.parameters if p.is_read and not p.is_written} if kernel is not None else set()
+
+
+def _of_several(arguments: Sequence[SeenArgument]) -> set[str]:
+    """Return the names that several arrays of one launch have."""
+    named: dict[str, set[int]] = {}
+    for argument in arguments:
+        named.setdefault(argument.buffer, set()).add(argument.serial)
+    return {name for name, serials in named.items() if len(serials) > 1}
+
+
 def fetched_over(
     runs: Sequence[SeenRun], kernel: str, texts: Mapping[str, str], graded: Collection[str]
 ) -> Iterator[HostFault]:
     """Yield copies of a kernel's results over those of another one in the host's memory which nothing has read.
 
-    graded: plain names of the kernels whose results are to be looked at; one that warms up is none of them.
+    graded: plain names of the kernels whose results are to be looked at; one that warms up is none of them.  It costs
+      nothing: who stores all results in one place may mean to look at the last.
     """
     for run in runs:
         outs = [copy for copy in run.copies if copy.way == "out" and 0 < copy.launches <= len(run.order)]

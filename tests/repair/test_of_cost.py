@@ -107,7 +107,9 @@ def test_what_is_tried_for_a_check(check: str, line: int, row: str) -> None:
     texts = [changed(HOST, change) for _parsed, change in cheaper(called, failed)]
     assert len(texts) <= MAX_GRADED
     if check == "occupancy":
-        assert "#define BX 8\n" in texts[0] and "dim3 block(BX, 32)" in texts[0]
+        # Grid and block in each other's place come first.
+        assert "#define BX 8\n" in texts[1] and "dim3 block(BX, 32)" in texts[1]
+        assert texts[0].count("#define BX 32\n") == 1 and texts[0] != HOST
     elif row.startswith("-"):
         # What is spoken of is left out first.
         assert row[1:] not in texts[0] and len(texts[0].splitlines()) == len(HOST.splitlines()) - 1

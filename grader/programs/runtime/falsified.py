@@ -22,6 +22,8 @@ MAX_DOUBLED = 16
 """Copies, each changed by more than the one before: results of one kernel may be held against those of another."""
 MAX_ROWS = 1024
 """Of a copy, whose numbers are looked at."""
+MAX_BYTES = 16 << 20
+"""Of them together."""
 
 
 def falsify(
@@ -43,8 +45,11 @@ def note_largest(
     written = _floats_of(state, allocation)
     if written is None:
         return
+    left = MAX_BYTES
     for offset, size in rows[:MAX_ROWS]:
-        values = data[offset : offset + size // written[1].itemsize * written[1].itemsize].view(written[1])
+        whole = min(size, left) // written[1].itemsize * written[1].itemsize
+        left -= whole
+        values = data[offset : offset + whole].view(written[1])
         state.largest = max(state.largest, float(np.max(np.abs(values), initial=0.0, where=np.isfinite(values))))
 
 
