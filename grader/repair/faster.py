@@ -195,8 +195,7 @@ def faster(
 
 
 def fastest(changes: Sequence[FasterChange], gains: Sequence[Ratio | None], gpu: str) -> FasterChange | None:
-    """The change that gains most by what `gpu` took; None where none gains enough there, the first where nothing was
-    timed: `gains` is empty then."""
+    """The change that gains most on `gpu`; None where none gains enough; the first where `gains` is empty."""
     if not gains:
         return next(iter(changes), None)
     timed = [
@@ -379,8 +378,7 @@ class _Search:
         return BoundKernel(subject.kernel.lab, program.submission, binding, interpretation)
 
     def _proven(self, subject: _Right, tried: _Candidate) -> tuple[FasterChange, BoundKernel] | None:
-        """The change as a result has it, and the kernel with it, once that is graded in full: None where it spoils
-        something, or does less."""
+        """The change as a result has it, and its kernel, graded; None where it spoils something or saves nothing."""
         kernel, program, time = tried.kernel, tried.program, tried.program.times[subject.name]
         if time is None or program.is_spoilt or not self._counts_less(subject, kernel, tried.cause):
             return None
@@ -412,14 +410,16 @@ class _Search:
         return change, kernel
 
     def _launched(self, subject: _Right, program: _Program, read: BoundKernel | None = None) -> BoundKernel | None:
-        """The kernel as a changed program launches it; None where it is not to be found there, or is launched
-        otherwise than the program's text has it, or than `read`."""
+        """The kernel as a changed program launches it; None where that is not as its text, or `read`, has it."""
         of_text = rebound(subject.kernel, program.submission)
         read = read or of_text
         if read is None or of_text is None:
             return None
-        if self.rerun is None or not self.original.submission.observed.launches:
+        before = self.original.submission.observed
+        if self.rerun is None or not before.launches:
             return read if subject.is_launched_alike(of_text, read) else None
+        if all(run.change is not None and not run.results for run in before.runs):
+            return None  # As it is, it ran to the limits, and so it would again.
         if program.seen is None:
             program.seen = self.rerun({program.source.path: program.source})
         observed = rebound(subject.kernel, program.seen)
