@@ -164,7 +164,7 @@ def grade(
             by_variant = gpu.with_cpu_times(gpu_work(submission, by_variant))
             result = _result(lab, submission, by_variant, environment)
         if options.repairs:
-            from grader.grading.advice import beside_own
+            from grader.grading.recording import beside_own
 
             with_own = beside_own(lab, by_variant, result.checks, grade)
             if with_own is not None:
@@ -182,13 +182,13 @@ def _beyond_marks_of_calls(
     """Add what no mark depends on to the result of a function or a program: sweeps, changes, answers to open tests."""
     lab, options = grading.lab, grading.options
     if lab.sweeps:
-        from grader.grading.called_sweeps import sweep_called
+        from grader.grading.called import sweep_called
 
         texts = {source.file: source.text for source in emulated.submission.sources}
         result = structs.replace(result, sweeps=sweep_called(lab, emulated.called, by_variant, texts, gpu))
         grading.tell_swept(result)
     if options.repairs and lab.repairs != "off" and result.status != "passed":
-        from grader.grading.advice import with_answers, with_function_changes
+        from grader.grading.recording import with_answers, with_function_changes
 
         result = with_answers(with_function_changes(result, emulated.called, by_variant), lab, options)
     return result
@@ -233,7 +233,7 @@ def _beyond_marks(
             return predicting.result() if predicting is not None else predicted
 
         def with_all_changes(predict: Callable[[Sequence[FollowedLaunch]], Sequence[ModelTime | None]]) -> Result:
-            from grader.grading.advice import Changing, prediction_of, with_answers, with_changes
+            from grader.grading.recording import Changing, prediction_of, with_answers, with_changes
 
             times = predictions_by_variant()
             of = Changing(original, emulated.trials, emulated.drawn_trials, emulated.evidence, reading.changed)
@@ -280,9 +280,9 @@ def _predict(
     lab: Lab, emulated: _Emulated, processor: Processor, compiler: CompilerProcess, processes: int
 ) -> dict[str, PredictedTime | Message]:
     if lab.makes_launches:
-        from grader.grading import called_predictions
+        from grader.grading import called
 
-        return called_predictions.predict_called(lab, emulated.called, emulated.evidence, processor, processes)
+        return called.predict_called(lab, emulated.called, emulated.evidence, processor, processes)
     from grader.grading.predictions import predict_all
 
     kernels = _graded_kernels(lab, emulated.submission, emulated.evidence)

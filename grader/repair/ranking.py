@@ -27,8 +27,7 @@ from grader.repair.launches import (
     sides_at,
 )
 from grader.repair.likenesses import likeness_changes
-from grader.repair.limits import limit_slips
-from grader.repair.loops import loop_changes
+from grader.repair.loops import limit_slips, loop_changes
 from grader.repair.mixups import mixup_changes
 from grader.repair.omissions import omission_changes
 from grader.repair.pitfalls import PRECISION, pitfall_changes

@@ -15,10 +15,10 @@ from grader.lab.records import Sizes
 from grader.message import joined, msg
 from grader.programs.own_check import compares
 from grader.programs.records import CRASHES, Observation, ProgramFinding
+from grader.running.calls import fetched_over, never_filled, not_noticed, unlaunched
 from grader.running.data_flow import FlowFault, flow_faults, may_be_meant, reached_text
 from grader.running.evidence import NO_HOST_CODE, OF_DATA, FaultKind, HostCode, HostFault
 from grader.running.own_program import freed_otherwise, launched_instead, never_launches, never_read, read_early
-from grader.running.unseen import fetched_over, never_filled, not_noticed, unlaunched
 from grader.submission.kernels.records import Kernel, SeenFault, SeenLaunch, SeenRun, seen_in_part
 from grader.submission.lexical import line_of_main, without_comments
 from grader.submission.records import Missing, Submission

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from grader.i18n import form_of, ngettext
 from grader.words import N_, Plural, Texts
+from grader.words.advice import MIXUPS
 from grader.words.diagnosis import turned_away
-from grader.words.mixups import MIXUPS
 
 
 def _wavefronts(line: int, before: float, after: float, change: str = "") -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from grader.i18n import _, decimal, form_of, language, ngettext
 from grader.words import N_, Texts
-from grader.words.own_checks import OWN_CHECK
+from grader.words.checks import OWN_CHECK
 from grader.words.programs import changed
 
 

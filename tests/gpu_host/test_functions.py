@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from grader.gpu import functions, process
-from grader.grading import called_sweeps, pipeline
+from grader.grading import called, pipeline
 from grader.grading.options import GradeOptions
 from grader.lab.records import Lab, TimingRule
 from grader.message import msg
@@ -87,7 +87,7 @@ def card(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Card:
             return None if found is None else made.look(text, list(run.calls), found)
 
     monkeypatch.setattr(functions, "CompiledProgram", OnPaper)
-    monkeypatch.setattr(called_sweeps, "CompiledProgram", OnPaper)
+    monkeypatch.setattr(called, "CompiledProgram", OnPaper)
     monkeypatch.setattr(process, "has_driver", lambda: True)
     monkeypatch.setenv("CUDA_LAB_GRADER_STORE", str(tmp_path / "store"))
     return made

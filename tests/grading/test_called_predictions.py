@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.grading import called_predictions, pipeline
+from grader.grading import called, pipeline
 from grader.grading.options import GradeOptions
 from grader.lab.labs import find
 from grader.result import Variant
@@ -98,7 +98,7 @@ def test_why_there_is_none(tmp_path: Path, body: str, kernel: str, reason: str) 
 
 
 def test_launches_that_are_no_longer_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(called_predictions, "MAX_LAUNCHES", 4)
+    monkeypatch.setattr(called, "MAX_LAUNCHES", 4)
     variant = predicted(tmp_path, QUARTERS)
     assert variant.predicted is None
     assert "it makes 4 launches or more" in variant.unpredicted

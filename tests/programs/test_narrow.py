@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grader.programs.runtime.libraries.narrow import STORED, decoded, encoded, narrow
+from grader.programs.runtime.libraries.calls import STORED, decoded, encoded, narrow
 
 
 @pytest.mark.parametrize("name", STORED)

@@ -6,7 +6,7 @@ import pytest
 
 from grader.repair.indices import index_changes
 from grader.repair.likenesses import likeness_changes
-from grader.repair.limits import limit_slips
+from grader.repair.loops import limit_slips
 from grader.repair.mixups import mixup_changes
 from grader.repair.omissions import omission_changes
 from grader.repair.several_places import idea_changes

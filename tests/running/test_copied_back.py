@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from grader.programs.records import LIBRARY
+from grader.running.calls import fetched_over, not_noticed
 from grader.running.data_flow import flow_faults, may_be_meant
 from grader.running.own_program import never_read, read_early
-from grader.running.unseen import fetched_over, not_noticed
 from grader.submission.kernels.records import (
     Kernel,
     KernelParameter,

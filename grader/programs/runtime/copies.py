@@ -15,9 +15,9 @@ from grader.programs.device_memory import Allocation, Bytes, Piece
 from grader.programs.records import LIBRARY, MAX_COPIES
 from grader.programs.runtime import silent
 from grader.programs.runtime.arguments import note_read_back
-from grader.programs.runtime.falsified import falsify, note_largest
 from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.ordering import Place, Stream, StreamAccess
+from grader.programs.runtime.outcomes import falsify, note_largest
 from grader.programs.runtime.registration import load
 from grader.programs.runtime.silent import overwritten, read
 from grader.programs.runtime.state import CudaError, Handlers, State

@@ -14,8 +14,7 @@ from grader.ptx.dataflow import destinations
 from grader.ptx.frontend.nodes import Instruction, Register
 from grader.ptx.native.layout import KEPT_BYTES, TYPES, Transfer, Way, converted, element_store, local_type, transfer_of
 from grader.ptx.native.pieces import Piece
-from grader.ptx.native.quad_bodies import Quad
-from grader.ptx.native.strides import LANES, loads_same
+from grader.ptx.native.quad_bodies import LANES, Quad, loads_same
 from grader.ptx.native.thread_bodies import FARTHEST, QUICK_BYTES, AccessGroup, flags_of
 from grader.ptx.native.vector_arithmetic import high_words, low_words
 

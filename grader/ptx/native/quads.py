@@ -15,8 +15,7 @@ from grader.ptx.native.inlining import inlined
 from grader.ptx.native.layout import LANE_BYTES, Unfit, local_type
 from grader.ptx.native.pieces import FRAME_BYTES
 from grader.ptx.native.quad_accesses import QuadBody
-from grader.ptx.native.quad_bodies import TEMPORARIES
-from grader.ptx.native.strides import LANES, may_wrap, strides_of
+from grader.ptx.native.quad_bodies import LANES, TEMPORARIES, may_wrap, strides_of
 from grader.ptx.native.thread_bodies import Body
 from grader.ptx.native.threads import Meetings, Node, Region, nodes_of
 from grader.ptx.native.whole_threads import LOCALS, WholeThreads, Writer, unset

@@ -29,7 +29,7 @@ from grader.ptx.native.generate import Compiled
 from grader.ptx.native.host import MAX_BYTES, LinearMemory, TooLarge, Unusual
 from grader.ptx.native.inlining import inlined
 from grader.ptx.native.memories import Residence, ResidentMemory
-from grader.ptx.native.strides import LANES
+from grader.ptx.native.quad_bodies import LANES
 from grader.ptx.native.threads import FILLS
 from grader.ptx.native.whole_threads import WholeThreads, written
 from grader.ptx.records import Index3

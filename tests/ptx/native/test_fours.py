@@ -10,7 +10,7 @@ import pytest
 
 from grader.ptx.lowering.program import program_of
 from grader.ptx.native import thread_runner
-from grader.ptx.native.strides import strides_of
+from grader.ptx.native.quad_bodies import strides_of
 from tests.ptx.native.kernels import WHERE
 from tests.ptx.native.test_whole_threads import run
 from tests.ptx.random_kernels import Program

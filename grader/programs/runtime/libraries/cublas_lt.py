@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from grader.programs.runtime.libraries import calls
-from grader.programs.runtime.libraries.calls import Arguments, Array, Call, Operand, Refused, Served
+from grader.programs.runtime.libraries.calls import Arguments, Array, Call, Operand, Refused, Served, decoded, encoded
 from grader.programs.runtime.libraries.cublas import NOT_SUPPORTED
 from grader.programs.runtime.libraries.cublas_extensions import MAX_BATCH, computing
 from grader.programs.runtime.libraries.cublas_matrices import NO, multiplied, operand
-from grader.programs.runtime.libraries.narrow import decoded, encoded
 from grader.programs.runtime.state import Handlers
 
 _COLUMN, _ROW = 0, 1
