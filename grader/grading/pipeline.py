@@ -19,7 +19,18 @@ from msgspec import structs
 from grader.course.rules import secret as course_secret
 from grader.errors import UsageError
 from grader.grading.options import BACKENDS, DEFAULTS, GradeOptions, Warm
-from grader.grading.recording import host_remarks, observation_remarks, remark_msg, variant_record
+from grader.grading.recording import (
+    Changing,
+    beside_own,
+    host_remarks,
+    observation_remarks,
+    prediction_of,
+    remark_msg,
+    variant_record,
+    with_answers,
+    with_changes,
+    with_function_changes,
+)
 from grader.lab.records import Lab
 from grader.launching.backend import ARCHITECTURE
 from grader.measured import PredictedTime
@@ -164,8 +175,6 @@ def grade(
             by_variant = gpu.with_cpu_times(gpu_work(submission, by_variant))
             result = _result(lab, submission, by_variant, environment)
         if options.repairs:
-            from grader.grading.recording import beside_own
-
             with_own = beside_own(lab, by_variant, result.checks, grade)
             if with_own is not None:
                 by_variant = with_own
@@ -188,8 +197,6 @@ def _beyond_marks_of_calls(
         result = structs.replace(result, sweeps=sweep_called(lab, emulated.called, by_variant, texts, gpu))
         grading.tell_swept(result)
     if options.repairs and lab.repairs != "off" and result.status != "passed":
-        from grader.grading.recording import with_answers, with_function_changes
-
         result = with_answers(with_function_changes(result, emulated.called, by_variant), lab, options)
     return result
 
@@ -233,7 +240,6 @@ def _beyond_marks(
             return predicting.result() if predicting is not None else predicted
 
         def with_all_changes(predict: Callable[[Sequence[FollowedLaunch]], Sequence[ModelTime | None]]) -> Result:
-            from grader.grading.recording import Changing, prediction_of, with_answers, with_changes
 
             times = predictions_by_variant()
             of = Changing(original, emulated.trials, emulated.drawn_trials, emulated.evidence, reading.changed)

@@ -19,7 +19,6 @@ from grader.checks.outcomes import fault_msg, verdict_of_runs
 from grader.diagnosis.text import difference_msg, hazard_msg, projections_msg
 from grader.errors import InternalError, UsageError
 from grader.grading.options import GradeOptions
-from grader.grading.predictions import stores_of
 from grader.lab.checks import HostCodeSettings, RacesSettings
 from grader.lab.records import Drawn, Lab
 from grader.lab.records import Variant as LabVariant
@@ -28,13 +27,8 @@ from grader.launching.trial import Run, Trials
 from grader.measured import PredictedTime
 from grader.message import Message, msg, sizes_msg, verbatim
 from grader.ptx.records import Hazard as RawHazard
-from grader.repair.faster import Prediction, Stopwatch, faster, with_faster
-from grader.repair.program import Rerun
-from grader.repair.search import search
-from grader.repair.verified import with_repairs, without_answers
 from grader.result import Case, Check, Hazard, Launch, Result, Variant
 from grader.running.evidence import Evidence
-from grader.submission.changes import Original
 from grader.submission.cpp.scopes import branch_around, uneven_loop_around
 from grader.submission.kernels.records import ObservedRuns, SeenRun
 from grader.submission.records import Interpretation, Missing, Origin, VariantBinding
@@ -42,7 +36,10 @@ from grader.submission.records import Interpretation, Missing, Origin, VariantBi
 if TYPE_CHECKING:
     from grader.compiler.process import CompilerProcess
     from grader.gpu.part import Gpu
+    from grader.repair.faster import Prediction
+    from grader.repair.program import Rerun
     from grader.running.function_runs import Called
+    from grader.submission.changes import Original
     from grader.timing.instructions import Processor
     from grader.timing.model import Prediction as ModelTime
     from grader.timing.prediction import FollowedLaunch
@@ -328,6 +325,9 @@ def prediction_of(
     """
     if processor is None:
         return None
+    from grader.grading.predictions import stores_of
+    from grader.repair.faster import Prediction, Stopwatch
+
     stopwatch = None
     if gpu is not None and device is not None:
         stopwatch = Stopwatch(device, lambda kernels, sizes: gpu.gains(kernels, sizes, trials.oracle, compiler))
@@ -336,6 +336,10 @@ def prediction_of(
 
 def with_changes(result: Result, of: Changing, prediction: Prediction | None) -> Result:
     """`result` with the smallest changes that make wrong kernels right, and right ones faster."""
+    from grader.repair.faster import faster, with_faster
+    from grader.repair.search import search
+    from grader.repair.verified import with_repairs
+
     if result.status != "passed":
         repairs = search(of.original, of.trials, of.drawn_trials, of.evidence, result.checks, of.rerun)
         result = with_repairs(result, *repairs)
@@ -354,6 +358,7 @@ def with_function_changes(result: Result, called: Called | None, evidence: Mappi
     if called is None:
         return result
     from grader.repair.of_function import function_repairs
+    from grader.repair.verified import with_repairs
 
     result = with_repairs(result, function_repairs(called, evidence, result.checks))
     return structs.replace(result, checks=[_at_its_place(c, evidence.get(c.variant)) for c in result.checks])
@@ -373,7 +378,11 @@ def _at_its_place(check: Check, evidence: Evidence | None) -> Check:
 def with_answers(result: Result, lab: Lab, options: GradeOptions) -> Result:
     """`result` with no change to be read from it, unless the student, or who grades, is to see them."""
     is_shown = lab.repairs == "student" or options.answers or options.view == "teacher"
-    return result if is_shown else without_answers(result)
+    if is_shown:
+        return result
+    from grader.repair.verified import without_answers
+
+    return without_answers(result)
 
 
 Grade = Callable[[Path, Lab, GradeOptions], Result]
