@@ -112,7 +112,7 @@ def _new_lab(
     from grader.lab.labs import create, next_steps
 
     if solution is not None:
-        from grader.proposing.propose import propose
+        from grader.proposing.writing import propose
 
         if signature or memory:
             raise UsageError(msg("labs.new_not_with_from", option="--signature" if signature else "--memory"))

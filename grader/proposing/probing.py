@@ -26,7 +26,7 @@ from grader.programs.records import CallArgument, CallLaunch, FunctionCall, Obse
 from grader.programs.sources import with_harness
 from grader.proposing.solution import CandidateFunction
 from grader.running.function_runs import LIMITS
-from grader.submission.functions import without_main
+from grader.submission.records import without_main
 
 Array = npt.NDArray[np.generic]
 Sizes = Mapping[str, int]

@@ -72,7 +72,7 @@ def main(connection: socket.socket, *options: str) -> None:
     # Imports make next to no garbage in cycles, and a report some 20 MB; looking for it takes a tenth of the time.
     gc.disable()
     channel = Channel(connection, msgspec.msgpack.Decoder(ReportJob))
-    from grader.report.drawings import DRAWINGS, default_folder
+    from grader.report.html import DRAWINGS, default_folder
 
     DRAWINGS.folder, may_be_printed = default_folder(), "--no-pdf" not in options
     _load_for_pages()
@@ -145,7 +145,7 @@ def _load_fonts() -> None:
 def _pictures_of(job: ReportJob, on_paper: bool) -> list[Callable[[], object]]:
     """Return what draws each of a job's pictures, as its page has them, or its PDF."""
     from grader.report import html
-    from grader.report.drawings import DRAWINGS
+    from grader.report.html import DRAWINGS
 
     with contextlib.suppress(Exception):
         charts = html.charts_of(job)
@@ -157,7 +157,7 @@ def _render(job: ReportJob) -> Iterator[tuple[Event, str]]:
     """Yield an event with its text for each file as it is written."""
     from grader import i18n
     from grader.report import html, pdf
-    from grader.report.drawings import DRAWINGS
+    from grader.report.html import DRAWINGS
 
     i18n.use(job.language)
     folder = Path(job.directory)

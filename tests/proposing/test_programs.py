@@ -12,7 +12,7 @@ import pytest
 
 from grader.errors import FileError
 from grader.proposing.contents import Layout, Left, Returned, array_at, body_of, content_of, place_of, results_of
-from grader.proposing.propose import propose
+from grader.proposing.writing import propose
 
 SIZES = {"#0": 64}, {"#0": 32}, {"#0": 32}
 

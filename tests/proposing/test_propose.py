@@ -17,9 +17,8 @@ from grader.grading.workers import GradeTask, grade_here
 from grader.lab.file import load
 from grader.programs.observation import observed
 from grader.proposing.probing import Probe, ProbedFunction, relation_of
-from grader.proposing.propose import propose
 from grader.proposing.solution import of_launches, of_source, read, with_const, with_parameters
-from grader.proposing.writing import faults_of
+from grader.proposing.writing import faults_of, propose
 from grader.submission.source import decode
 
 ROW_SUMS = """

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from grader.report import charts, draw
-from grader.report.drawings import drawn
+from grader.report.html import drawn
 from tests.report.jobs import job
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from grader import i18n
-from grader.report import drawings
+from grader.report import html
 from grader.report.charts import Bar, BarChart, BarGroup
-from grader.report.drawings import Drawings
-from grader.report.drawings import drawn as draw
+from grader.report.html import Drawings
+from grader.report.html import drawn as draw
 
 CHART = BarChart("title", "axis", "least", (BarGroup("tiled", "#27468a", (Bar("load", 1.5, 1.0, "1.5"),)),), "words")
 OTHER = replace(CHART, axis="another axis")
@@ -32,7 +32,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return function
 
     for name in ("figure_of", "as_svg", "as_png"):
-        monkeypatch.setattr(drawings, name, noted(name, getattr(drawings, name)))
+        monkeypatch.setattr(html, name, noted(name, getattr(html, name)))
     return made
 
 
@@ -100,7 +100,7 @@ def test_a_drawing_that_was_not_written_whole_is_drawn_anew(tmp_path: Path) -> N
 
 
 def test_the_folder_keeps_what_was_used_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, drawn: list[str]) -> None:
-    monkeypatch.setattr(drawings, "MAX_KEPT", 4)
+    monkeypatch.setattr(html, "MAX_KEPT", 4)
     folder = tmp_path / "drawings"
     used = Drawings(folder=folder)
     assert not used.has_kept()
@@ -120,7 +120,7 @@ def test_the_folder_keeps_what_was_used_last(tmp_path: Path, monkeypatch: pytest
 
 
 def test_what_is_no_drawing_does_not_make_the_folder_grow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drawings, "MAX_KEPT", 4)
+    monkeypatch.setattr(html, "MAX_KEPT", 4)
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "nothing")
     for number in range(7):

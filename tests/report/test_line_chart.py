@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from grader.measured import Estimate, SweepRecord
 from grader.report.charts import LineChart, sweep_charts
 from grader.report.draw import draw_line_chart, spread
-from grader.report.drawings import drawn
+from grader.report.html import drawn
 from tests.report.sweeps import memory_sweep, point, size_sweep, swept, tile_sweep, with_predicted
 
 

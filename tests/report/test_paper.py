@@ -13,7 +13,7 @@ from grader.grading.options import GradeOptions
 from grader.grading.pipeline import grade
 from grader.lab.labs import find
 from grader.report import html, pdf
-from grader.report.drawings import DRAWINGS
+from grader.report.html import DRAWINGS
 from grader.report.job import make_job
 from grader.report.rendering import drawn
 from grader.result import Result

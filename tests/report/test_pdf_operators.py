@@ -12,7 +12,7 @@ from PIL import Image
 from grader.report import pdf
 from grader.report.charts import BankMap, Bar, BarChart, BarGroup, sweep_charts
 from grader.report.draw import Chart
-from grader.report.drawings import Drawings
+from grader.report.html import Drawings
 from grader.report.pdf import NotVectors, pdf_operators
 from grader.report.wrong_map import Panel, WrongMap
 from tests.report.sweeps import memory_sweep, size_sweep, swept, tile_sweep

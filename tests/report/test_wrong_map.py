@@ -12,7 +12,7 @@ from PIL import Image
 from grader.measured import Diagnosis, ElementRange
 from grader.report import html
 from grader.report.draw import PNG_DPI
-from grader.report.drawings import DRAWINGS, drawn
+from grader.report.html import DRAWINGS, drawn
 from grader.report.job import ReportJob
 from grader.report.wrong_map import PANEL_INCHES, Panel, WrongMap, wrong_maps
 from grader.result import Check, Environment, Result, Score, Student, Variant

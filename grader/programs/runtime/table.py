@@ -34,7 +34,6 @@ from grader.programs.runtime.libraries import (
     cusolver_batches,
     cusolver_sparse,
     cusparse,
-    cusparse_conversions,
     cusparse_products,
 )
 from grader.programs.runtime.ordering import Place
@@ -44,7 +43,7 @@ from grader.programs.sandbox.guest import BadPointer, NullPointer
 _RUNTIME = (
     *(memory, pools, copies, arrays, launches, graphs, graph_parts, modules, registration, streams, queries),
     *(cub, cublas, cublas_matrices, cublas_extensions, cublas_lt, cufft, curand),
-    *(cusolver, cusolver_batches, cusolver_sparse, cusparse, cusparse_conversions, cusparse_products),
+    *(cusolver, cusolver_batches, cusolver_sparse, cusparse, cusparse_products),
 )
 CALLS: Handlers = {name: handler for module in _RUNTIME for name, handler in module.HANDLERS.items()}
 INTERNAL = registration.INTERNAL
