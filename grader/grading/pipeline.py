@@ -18,19 +18,8 @@ from msgspec import structs
 
 from grader.course.rules import secret as course_secret
 from grader.errors import UsageError
+from grader.grading import recording
 from grader.grading.options import BACKENDS, DEFAULTS, GradeOptions, Warm
-from grader.grading.recording import (
-    Changing,
-    beside_own,
-    host_remarks,
-    observation_remarks,
-    prediction_of,
-    remark_msg,
-    variant_record,
-    with_answers,
-    with_changes,
-    with_function_changes,
-)
 from grader.lab.records import Lab
 from grader.launching.backend import ARCHITECTURE
 from grader.measured import PredictedTime
@@ -175,7 +164,7 @@ def grade(
             by_variant = gpu.with_cpu_times(gpu_work(submission, by_variant))
             result = _result(lab, submission, by_variant, environment)
         if options.repairs:
-            with_own = beside_own(lab, by_variant, result.checks, grade)
+            with_own = recording.beside_own(lab, by_variant, result.checks, grade)
             if with_own is not None:
                 by_variant = with_own
                 result = structs.replace(result, checks=_result(lab, submission, by_variant, environment).checks)
@@ -197,7 +186,9 @@ def _beyond_marks_of_calls(
         result = structs.replace(result, sweeps=sweep_called(lab, emulated.called, by_variant, texts, gpu))
         grading.tell_swept(result)
     if options.repairs and lab.repairs != "off" and result.status != "passed":
-        result = with_answers(with_function_changes(result, emulated.called, by_variant), lab, options)
+        result = recording.with_answers(
+            recording.with_function_changes(result, emulated.called, by_variant), lab, options
+        )
     return result
 
 
@@ -242,10 +233,14 @@ def _beyond_marks(
         def with_all_changes(predict: Callable[[Sequence[FollowedLaunch]], Sequence[ModelTime | None]]) -> Result:
 
             times = predictions_by_variant()
-            of = Changing(original, emulated.trials, emulated.drawn_trials, emulated.evidence, reading.changed)
+            of = recording.Changing(
+                original, emulated.trials, emulated.drawn_trials, emulated.evidence, reading.changed
+            )
             device = marked.environment.device if gpu is not None else None
-            prediction = prediction_of(times, processor, emulated.trials, compiler, gpu, device, predict)
-            return with_answers(with_changes(in_result(marked, times), of, prediction), lab, options)
+            prediction = recording.prediction_of(times, processor, emulated.trials, compiler, gpu, device, predict)
+            return recording.with_answers(
+                recording.with_changes(in_result(marked, times), of, prediction), lab, options
+            )
 
         finds_changes = options.repairs and lab.repairs != "off"
         if finds_changes and lab.sweeps and grading.processes > 1:
@@ -424,13 +419,13 @@ def _result(lab: Lab, submission: Submission, by_variant: Mapping[str, Evidence]
         status=status_of(checks),
         score=score_of(checks),
         environment=environment,
-        variants={name: variant_record(evidence) for name, evidence in by_variant.items()},
+        variants={name: recording.variant_record(evidence) for name, evidence in by_variant.items()},
         checks=checks,
         sources=[source_record(source) for source in submission.sources],
         remarks_said=[
-            *observation_remarks(submission.observed),
-            *(remark_msg(kind, line) for kind, line in submission.remarks),
-            *host_remarks(by_variant),
+            *recording.observation_remarks(submission.observed),
+            *(recording.remark_msg(kind, line) for kind, line in submission.remarks),
+            *recording.host_remarks(by_variant),
         ],
     )
     return told(result)
