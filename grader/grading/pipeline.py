@@ -186,9 +186,8 @@ def _beyond_marks_of_calls(
         result = structs.replace(result, sweeps=sweep_called(lab, emulated.called, by_variant, texts, gpu))
         grading.tell_swept(result)
     if options.repairs and lab.repairs != "off" and result.status != "passed":
-        result = recording.with_answers(
-            recording.with_function_changes(result, emulated.called, by_variant), lab, options
-        )
+        result = recording.with_function_changes(result, emulated.called, by_variant)
+        result = recording.with_answers(result, lab, options)
     return result
 
 
@@ -231,16 +230,13 @@ def _beyond_marks(
             return predicting.result() if predicting is not None else predicted
 
         def with_all_changes(predict: Callable[[Sequence[FollowedLaunch]], Sequence[ModelTime | None]]) -> Result:
-
             times = predictions_by_variant()
-            of = recording.Changing(
-                original, emulated.trials, emulated.drawn_trials, emulated.evidence, reading.changed
-            )
+            trials, drawn_trials, evidence = emulated.trials, emulated.drawn_trials, emulated.evidence
+            of = recording.Changing(original, trials, drawn_trials, evidence, reading.changed)
             device = marked.environment.device if gpu is not None else None
             prediction = recording.prediction_of(times, processor, emulated.trials, compiler, gpu, device, predict)
-            return recording.with_answers(
-                recording.with_changes(in_result(marked, times), of, prediction), lab, options
-            )
+            with_all = recording.with_changes(in_result(marked, times), of, prediction)
+            return recording.with_answers(with_all, lab, options)
 
         finds_changes = options.repairs and lab.repairs != "off"
         if finds_changes and lab.sweeps and grading.processes > 1:
