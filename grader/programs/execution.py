@@ -212,10 +212,9 @@ class CompiledProgram:
         self._library = build(self.setting.progress) if built is None else None
         major, minor = self.card.capability if self.card is not None else model_of(self.setting.model).capability
         self._architecture = f"compute_{major}{minor}"
-        by_clang = None
-        if built is not None:
-            self.host, by_clang = built.host, built.by_clang
-        self._device = DeviceCompiler(self.program, self._architecture, self._library, self.at_once, on_gpu, by_clang)
+        self.host = built.host if built is not None else None
+        clang = built.by_clang if built is not None else self._library or {}
+        self._device = DeviceCompiler(self.program, self._architecture, clang, self.at_once, on_gpu)
 
     def run(self, run: Start, limits: RunLimits) -> Observation | None:
         """Run the program; None where the host code does not compile."""
@@ -247,7 +246,7 @@ class CompiledProgram:
             self._process = ProgramProcess()
         # What is compiled one after another needs one compiler.
         device = DeviceCompiler(
-            other, self._architecture, self._library, at_once=True, compiler=self._device.compiler, is_trial=True
+            other, self._architecture, self._library or {}, at_once=True, compiler=self._device.compiler, is_trial=True
         )
         try:
             order = _order(self.program, self.host, run, self.setting.model, limits)

@@ -61,7 +61,7 @@ class DeviceCompiler:
 
     at_once: before anything asks for it, as something will.
     on_gpu: machine code as well, for a GPU of that architecture.
-    library: None where what clang has to give is there: by_clang, by the files' numbers.
+    clang: what makes clang's code, or that code by the files' numbers, where it is there.
     compiler: one that is there already, and stays.
     is_trial: of a change that is only tried: what nvcc alone refuses, and clang alone compiles, grading it will show.
     """
@@ -70,26 +70,25 @@ class DeviceCompiler:
         self,
         program: Program,
         architecture: str,
-        library: Library | None,
+        clang: Library | Mapping[int, Code],
         at_once: bool,
         on_gpu: bool = False,
-        by_clang: Mapping[int, Code] | None = None,
         compiler: CompilerProcess | None = None,
         is_trial: bool = False,
     ) -> None:
         self._program = program
-        self._is_trial = is_trial
         self._architecture = architecture
         # Its assembler's code; what it is assembled of may be of a version that the driver does not know.
         self._nvrtc_architecture = architecture.replace("compute_", "sm_", 1) if on_gpu else architecture
-        self._library = library
+        self._library = clang if isinstance(clang, Library) else None
         self.compiler = compiler
         self._is_lent = compiler is not None
+        self._is_trial = is_trial
         self._first: dict[int, CompileResult] = {}
         self._compiled_for: dict[int, str] = {}
         self._launching: set[int] = set()
         """Files whose kernels launch kernels."""
-        self._by_clang = dict(by_clang or {})
+        self._by_clang = {} if isinstance(clang, Library) else dict(clang)
         self._thread = _Thread(self._compile_all, self._start_compiler)
         self._clang = _Thread(self._compile_whole)
         if at_once:
@@ -178,16 +177,7 @@ class DeviceCompiler:
         """Compile a file by clang, with NVRTC's code of the functions that clang lacks."""
         program = self._program
         assert self._library is not None, "what was compiled beforehand has clang's code of every file"
-        compiled = compile_device(
-            program.units[unit],
-            program.units,
-            program.whole,
-            self._library,
-            self._architecture,
-            program.macro_options,
-            program.is_linked,
-            program.arithmetic,
-        )
+        compiled = compile_device(program, program.units[unit], self._library, self._architecture)
         if not compiled.ptx:
             first = compiled.diagnostics[0] if compiled.diagnostics else None
             return Code("", f"{first.file}:{first.line}: {first.text}" if first else compiled.reason, "clang")
@@ -302,35 +292,22 @@ def _arithmetic_by_clang(options: Sequence[str]) -> list[str]:
     return flags
 
 
-def compile_device(
-    unit: str,
-    units: Sequence[str],
-    files: Mapping[str, str],
-    library: Library,
-    architecture: str,
-    options: Sequence[str] = (),
-    is_linked: bool = False,
-    arithmetic: Sequence[str] = (),
-) -> DevicePtx:
-    """Compile the device half of the file `unit` of a program.
-
-    units, files, options, is_linked: as `compile.compile_program` takes them, kernels with their bodies.
-    architecture: "compute_75".
-    arithmetic: options of how device code rounds, as NVRTC takes them.
-    """
+def compile_device(program: Program, unit: str, library: Library, architecture: str) -> DevicePtx:
+    """Compile the device half of the file `unit` of a program.  architecture: "compute_75"."""
+    files = program.whole
     if compile.too_long(files) is not None:
         return DevicePtx("", reason="long")
     if landlock_version() < 1 and any(reads_beyond(text) for text in files.values()):
         return DevicePtx("", reason="beyond")
     half = device_half(architecture, thrust_folder() if compile.uses_thrust(files) else None)
     # Headers that are read in advance are of the same arithmetic.
-    half = replace(half, flags=(*half.flags, *_arithmetic_by_clang(arithmetic)))
-    half = half.linkable() if is_linked else half
+    half = replace(half, flags=(*half.flags, *_arithmetic_by_clang(program.arithmetic)))
+    half = half.linkable() if program.is_linked else half
     half = half.as_cpp20() if compile.is_cpp20(files) else half
     headers = compile.headers_in_advance(files)
     with compile.written(files) as folder:
         more = [f"-fdebug-prefix-map={folder}/src/=", f"-fdebug-prefix-map={folder}/src=."]
-        compilation = compile.Compilation(units, folder, library, half, options)
+        compilation = compile.Compilation(program.units, folder, library, half, program.macro_options)
         for read in dict.fromkeys((headers, RUNTIME)):
             with precompiled(read, library, half) as first:
                 done = compile.compile_file(compilation, unit, first, "device.ptx", more)

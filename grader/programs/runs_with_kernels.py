@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -34,22 +34,20 @@ WITH_RESULTS = RunLimits(
 FEWEST_PER_THREAD = 20
 """Instructions: no kernel that makes an element takes fewer."""
 MAX_WITH_RESULTS = 3
-HOST_FAULTS = frozenset(
-    {
-        "copy_direction",
-        "copy_size",
-        "bad_symbol",
-        "clock_before_end",
-        "event_not_recorded",
-        "event_not_reached",
-        "event_order",
-        "event_of_nothing",
-        "event_not_renewed",
-    }
-    | {"launch_refused", "host_pointer"}
-    | {"time_of_failed_launch", "double_free", "wrong_free", "use_after_free", "leak", "never_read", "alloc_size"}
-    | {"overwritten", "not_waited", "stream_race", "host_changed"}
-)
+FAULTS_OF: Mapping[Literal["copy", "launch", "lifetime", "time"], frozenset[str]] = {
+    "copy": frozenset(
+        {"copy_direction", "copy_size", "bad_symbol", "never_read", "overwritten", "alloc_size", "not_waited"}
+        | {"stream_race", "host_changed"}
+    ),
+    "launch": frozenset({"host_pointer", "launch_refused"}),
+    "lifetime": frozenset({"use_after_free", "double_free", "wrong_free"}),
+    "time": frozenset(
+        {"clock_before_end", "event_not_recorded", "event_not_reached", "event_order", "event_of_nothing"}
+        | {"event_not_renewed", "time_of_failed_launch"}
+    ),
+}
+"""Kinds of findings of the runtime's, by the kind of fault of host code that they are."""
+HOST_FAULTS = frozenset({"leak"}).union(*FAULTS_OF.values())
 """Findings of a run that are the host code's doing."""
 GIVES_UP = frozenset({"programs.uncaught", "programs.aborted"})
 

@@ -8,22 +8,8 @@ from collections.abc import Iterator
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
+from grader.repair import nodes
 from grader.repair.function import BARRIER, Access, Change, Function, zero_of
-from grader.repair.nodes import (
-    LEAVES,
-    ancestors,
-    assignment_of,
-    condition_of,
-    inner_of,
-    is_statement,
-    is_stored,
-    listed,
-    only_leaves,
-    only_statement,
-    operator_of,
-    unbracketed,
-    value_of,
-)
 from grader.submission.cpp.tree import LOOPS, declared_name, descendants
 from grader.submission.lexical import Edit
 
@@ -127,7 +113,7 @@ def _both(function: Function) -> Iterator[Change]:
         body = loop.child_by_field_name("body") if loop.type in LOOPS else None
         if body is None or body.type != "compound_statement" or BARRIER in function.text(body):
             continue
-        inside = [s for s in body.named_children if is_statement(s)]
+        inside = [s for s in body.named_children if nodes.is_statement(s)]
         if len(inside) < 2 or not _is_uniform(function, inside[0]):
             continue
         last = inside[-1]
@@ -144,14 +130,14 @@ def _between(function: Function) -> Iterator[Change]:
         yield from _between_lines(function, node)
         branch = node if node.type == "if_statement" and node.child_by_field_name("alternative") is None else None
         body = branch.child_by_field_name("consequence") if branch is not None else node
-        assignment = assignment_of(inner_of(only_statement(body)))
+        assignment = nodes.assignment_of(nodes.inner_of(nodes.only_statement(body)))
         if assignment is None or node.parent is None or not _is_uniform(function, node):
             continue
         left, operator, right = assignment
         own = function.text(left)
         reads = [a for a in function.accesses if right.start_byte <= a.node.start_byte < right.end_byte]
         other_reads = [a for a in reads if a.array == own.partition("[")[0] and function.text(a.node) != own]
-        condition = condition_of(branch) if branch is not None else None
+        condition = nodes.condition_of(branch) if branch is not None else None
         if not other_reads or (branch is not None and condition is None) or node.parent.type != "compound_statement":
             continue
         indent = function.indent(node)
@@ -166,10 +152,10 @@ def _between(function: Function) -> Iterator[Change]:
 
 def _between_lines(function: Function, branch: Node) -> Iterator[Change]:
     """The same of `if (t >= d) { float v = s[t - d]; s[t] += v; }`: what is read becomes known before the branch."""
-    body, condition = branch.child_by_field_name("consequence"), condition_of(branch)
+    body, condition = branch.child_by_field_name("consequence"), nodes.condition_of(branch)
     if branch.type != "if_statement" or body is None or condition is None or not _is_uniform(function, branch):
         return
-    lines = listed(body)
+    lines = nodes.listed(body)
     firsts = list(takewhile(lambda n: n.type == "declaration", lines))
     stores = [a for n in lines[len(firsts) :] for a in _stored_in(function, n)]
     read = {a.array for n in firsts for a in function.accesses if n.start_byte <= a.node.start_byte < n.end_byte}
@@ -179,7 +165,7 @@ def _between_lines(function: Function, branch: Node) -> Iterator[Change]:
     rows = []
     for declaration in firsts:
         declarators = declaration.children_by_field_name("declarator")
-        value = value_of(declarators[0]) if len(declarators) == 1 else None
+        value = nodes.value_of(declarators[0]) if len(declarators) == 1 else None
         if value is None:
             return
         head = function.parsed.data[declaration.start_byte : value.start_byte].decode(errors="replace")
@@ -219,13 +205,13 @@ def _in_warps(function: Function) -> Iterator[Change]:
 
 def _stored_in(function: Function, node: Node) -> Iterator[Access]:
     for access in function.accesses:
-        if node.start_byte <= access.node.start_byte < node.end_byte and is_stored(access.node):
+        if node.start_byte <= access.node.start_byte < node.end_byte and nodes.is_stored(access.node):
             yield access
 
 
 def _with_syncs(function: Function, step: Node, *, is_split: bool) -> Iterator[Edit]:
     """A step followed by __syncwarp(); is_split: with another one between reading and storing."""
-    assignment = assignment_of(inner_of(step))
+    assignment = nodes.assignment_of(nodes.inner_of(step))
     if is_split and assignment is not None and "[" in function.text(assignment[2]):
         left, operator, right = assignment
         text = f"{{ const auto read = {function.text(right)}; {WARP_CALL} {function.text(left)} {operator} read; "
@@ -242,7 +228,7 @@ def _with_syncs(function: Function, step: Node, *, is_split: bool) -> Iterator[E
 def _later(function: Function, barrier: Node) -> Iterator[Change]:
     """The barrier after the statement that follows it, which stores what the barrier is to wait for."""
     following = barrier.next_named_sibling
-    if following is not None and is_statement(following) and following.type not in ("declaration", *LEAVES):
+    if following is not None and nodes.is_statement(following) and following.type not in ("declaration", *nodes.LEAVES):
         after = function.inserted(following.end_byte, f"\n{function.indent(following)}{CALL}")
         edits = (function.removed(barrier), after)
         yield Change("barrier", function.line(barrier), edits, 1.2, "move_barrier", "later")
@@ -251,9 +237,9 @@ def _later(function: Function, barrier: Node) -> Iterator[Change]:
 def _read_too_early(function: Function, statement: Node) -> Iterator[Change]:
     """`v = tile[x][y];` after the barrier that it stands before, where `v` is first used: it keeps what was there too
     early."""
-    inner = assignment_of(inner_of(statement))
+    inner = nodes.assignment_of(nodes.inner_of(statement))
     declarators = statement.children_by_field_name("declarator") if statement.type == "declaration" else []
-    value = value_of(declarators[0]) if len(declarators) == 1 else inner[2] if inner is not None else None
+    value = nodes.value_of(declarators[0]) if len(declarators) == 1 else inner[2] if inner is not None else None
     name = declared_name(declarators[0]) if declarators else function.text(inner[0]) if inner is not None else ""
     if value is None or not name.isidentifier():
         return
@@ -273,7 +259,7 @@ def _moved(function: Function, barrier: Node) -> Iterator[Change]:
     yield from _out_of_loop(function, barrier)
     outermost = None
     edits: tuple[Edit, ...]
-    for outer in ancestors(barrier, function.body):
+    for outer in nodes.ancestors(barrier, function.body):
         if outer.type in LOOPS:
             break
         if outer.type == "if_statement":
@@ -302,7 +288,7 @@ def _moved(function: Function, barrier: Node) -> Iterator[Change]:
 
 
 def _is_uniform(function: Function, statement: Node) -> bool:
-    for outer in ancestors(statement, function.body):
+    for outer in nodes.ancestors(statement, function.body):
         if outer.type in ("if_statement", "switch_statement", "else_clause", "case_statement"):
             return False
     return True
@@ -310,7 +296,7 @@ def _is_uniform(function: Function, statement: Node) -> bool:
 
 def _out_of_loop(function: Function, barrier: Node) -> Iterator[Change]:
     """The barrier moved behind its loop, where threads make different numbers of passes."""
-    loop = next((outer for outer in ancestors(barrier, function.body) if outer.type in LOOPS), None)
+    loop = next((outer for outer in nodes.ancestors(barrier, function.body) if outer.type in LOOPS), None)
     if loop is None or loop.parent is None or loop.parent.type != "compound_statement":
         return
     heads = [loop.child_by_field_name(name) for name in ("initializer", "condition")]
@@ -322,7 +308,7 @@ def _out_of_loop(function: Function, barrier: Node) -> Iterator[Change]:
 
 def ends_with_return(body: Node) -> bool:
     """Whether the last that a branch does is to return."""
-    inner = listed(body) if body.type == "compound_statement" else [body]
+    inner = nodes.listed(body) if body.type == "compound_statement" else [body]
     return bool(inner) and inner[-1].type == "return_statement"
 
 
@@ -336,10 +322,10 @@ def return_changes(function: Function, node: Node, condition: Node) -> Iterator[
     left_out = _left_out(function, node)
     if node.parent is not None and node.parent.type == "compound_statement":
         yield from _put_off(function, node, condition, left_out, before)
-    if body is None or not only_leaves(body):
+    if body is None or not nodes.only_leaves(body):
         return
     yield Change("guard", line, (left_out,), before, "returns", "returns")
-    if any(outer.type in LOOPS for outer in ancestors(node, function.body)):
+    if any(outer.type in LOOPS for outer in nodes.ancestors(node, function.body)):
         end = next(n for n in descendants(node) if n.type == "return_statement")
         yield Change(
             "guard", function.line(end), (function.replaced(end, "break;"),), before - 0.6, "returns", "returns_break"
@@ -354,7 +340,7 @@ def _put_off(function: Function, node: Node, condition: Node, left_out: Edit, be
     """The return behind the last statement of its block that holds a barrier; and the same with all that stands
     before that barrier under a condition."""
     line, siblings = function.line(node), node.parent.named_children if node.parent is not None else []
-    following = [n for n in siblings if n.start_byte > node.end_byte and is_statement(n)]
+    following = [n for n in siblings if n.start_byte > node.end_byte and nodes.is_statement(n)]
     last = next((n for n in reversed(following) if _holds_barrier(function, n)), None)
     if last is None:
         return
@@ -374,7 +360,7 @@ def _put_off(function: Function, node: Node, condition: Node, left_out: Edit, be
         for first, end in _parts(function, following[: following.index(last) + 1])
         if any(own & function.parsed.words(n) for n in _statements_between(first, end))
     ]
-    if body is not None and only_leaves(body) and 0 < len(parts) <= MOST_PARTS:
+    if body is not None and nodes.only_leaves(body) and 0 < len(parts) <= MOST_PARTS:
         guard = _opposite(function, condition)
         guards = [edit for first, end in parts for edit in _under(function, guard, first, end)]
         edits = (left_out, *guards, *moved)
@@ -408,7 +394,7 @@ def _parts(function: Function, statements: list[Node]) -> Iterator[tuple[Node, N
         if holds:
             inner = statement.child_by_field_name("body")
             if statement.type in LOOPS and inner is not None and inner.type == "compound_statement":
-                yield from _parts(function, [n for n in inner.named_children if is_statement(n)])
+                yield from _parts(function, [n for n in inner.named_children if nodes.is_statement(n)])
         elif is_declared:
             if any(n.type == "subscript_expression" for n in descendants(statement)):
                 yield statement, statement
@@ -422,7 +408,7 @@ def _under(function: Function, guard: str, first: Node, last: Node) -> Iterator[
         kind = first.child_by_field_name("type")
         zero = zero_of(function.text(kind) if kind is not None else "")
         for declarator in first.children_by_field_name("declarator"):
-            value = value_of(declarator)
+            value = nodes.value_of(declarator)
             if value is not None and any(n.type == "subscript_expression" for n in (value, *descendants(value))):
                 yield function.replaced(value, f"{guard} ? {function.text(value)} : {zero}")
     elif first == last:
@@ -434,8 +420,8 @@ def _under(function: Function, guard: str, first: Node, last: Node) -> Iterator[
 
 def _opposite(function: Function, condition: Node) -> str:
     """Return a condition's opposite: `row < n && column < n` of `row >= n || column >= n`."""
-    inner = unbracketed(condition)
-    operator = operator_of(inner)
+    inner = nodes.unbracketed(condition)
+    operator = nodes.operator_of(inner)
     left, right = inner.child_by_field_name("left"), inner.child_by_field_name("right")
     if left is not None and right is not None and operator in _OPPOSITE:
         return f"{function.text(left)} {_OPPOSITE[operator]} {function.text(right)}"
@@ -443,7 +429,7 @@ def _opposite(function: Function, condition: Node) -> str:
         return f"{_opposite(function, left)} && {_opposite(function, right)}"
     argument = inner.child_by_field_name("argument") if inner.type == "unary_expression" else None
     if argument is not None and function.text(inner).startswith("!"):
-        return function.text(unbracketed(argument))
+        return function.text(nodes.unbracketed(argument))
     text = function.text(inner)
     return f"!({text})" if _LOOSER_THAN_NOT.search(text) else f"!{text}"
 
@@ -451,7 +437,7 @@ def _opposite(function: Function, condition: Node) -> str:
 def continue_changes(function: Function, node: Node) -> Iterator[Change]:
     """Yield `if (condition) continue;` left out, where it does nothing else and has no `else`."""
     body = node.child_by_field_name("consequence")
-    is_alone = body is not None and only_leaves(body) and node.child_by_field_name("alternative") is None
+    is_alone = body is not None and nodes.only_leaves(body) and node.child_by_field_name("alternative") is None
     if is_alone and body is not None and "continue" in function.text(body):
         edit = _left_out(function, node)
         yield Change("guard", function.line(node), (edit,), 2.0, "unguarded", "continues")

@@ -8,17 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from grader.message import Message, msg
+from grader.repair import nodes
 from grader.repair.function import Change, Function, Kind, is_rounded_down, stands_in_index
-from grader.repair.nodes import (
-    LEAVES,
-    ancestors,
-    condition_of,
-    decides_to_leave,
-    listed,
-    operator_of,
-    sides_of,
-    unbracketed,
-)
 from grader.submission.cpp.tree import LOOPS, WORD, ParsedFile, declared_name
 
 if TYPE_CHECKING:
@@ -28,7 +19,7 @@ if TYPE_CHECKING:
 def kind_at(function: Function, node: Node) -> Kind:
     """Return what is wrong at an expression's part: an index, a guard, a loop's bound, or another expression."""
     inner = argument = node
-    for outer in ancestors(node, function.body):
+    for outer in nodes.ancestors(node, function.body):
         if outer.type == "subscript_argument_list":
             return "index"
         if outer.type == "call_expression" and stands_in_index(function, outer, argument):
@@ -51,7 +42,7 @@ def kind_at(function: Function, node: Node) -> Kind:
         if outer.type == "compound_statement":
             break
         inner = outer
-    assigned = next((a for a in ancestors(node, function.body) if a.type == "assignment_expression"), None)
+    assigned = next((a for a in nodes.ancestors(node, function.body) if a.type == "assignment_expression"), None)
     if assigned is not None:
         left = assigned.child_by_field_name("left")
         variables = function.known_at(node)
@@ -109,21 +100,21 @@ AS_WRITTEN = 1.7
 def comparison_changes(function: Function, node: Node) -> Iterator[Change]:
     """Yield the changes of the comparison `node`."""
     operator = node.child_by_field_name("operator")
-    left, right = sides_of(node)
+    left, right = nodes.sides_of(node)
     if operator is None or left is None or right is None:
         return
     sign, line = operator.type, function.line(operator)
     turned = _is_turned(function, node, sign)
     lets_in = _keeps_within(function, node, sign)
     near = 3.2 if _counts_whole_parts(function, node) else 2.2 if lets_in else 1.0
-    if sign == "<" and operator_of(right) == "-" and "".join(function.text(right).split()).endswith("-1"):
+    if sign == "<" and nodes.operator_of(right) == "-" and "".join(function.text(right).split()).endswith("-1"):
         # `i < n` is how `i <= n - 1` is written: what is subtracted goes first.
         near = max(near, AS_WRITTEN)
     for other in COMPARISONS[sign]:
         cost = 2.6 if (sign, other) not in NEAR else near
         if turned:
             cost = min(cost, TURNED.get((sign, other), cost))
-        lets_in_more = (sign, other) in (LETS_OUT if decides_to_leave(node, function.body) else WIDENED)
+        lets_in_more = (sign, other) in (LETS_OUT if nodes.decides_to_leave(node, function.body) else WIDENED)
         group = "widened" if lets_in_more else "comparison"
         yield function.replacement("comparison", operator, other, cost, group, line=line)
     for side in (left, right):
@@ -133,14 +124,19 @@ def comparison_changes(function: Function, node: Node) -> Iterator[Change]:
 
 def precedence_change(function: Function, node: Node) -> Change | None:
     """`(a & b) == c` of `a & b == c`, which compares first; None of any other expression."""
-    (left, compared), operator = sides_of(node), operator_of(node)
-    if operator not in ("&", "|", "^") or left is None or compared is None or operator_of(compared) not in ("==", "!="):
+    (left, compared), operator = nodes.sides_of(node), nodes.operator_of(node)
+    if (
+        operator not in ("&", "|", "^")
+        or left is None
+        or compared is None
+        or nodes.operator_of(compared) not in ("==", "!=")
+    ):
         return None
-    inner, other = sides_of(compared)
+    inner, other = nodes.sides_of(compared)
     if inner is None or other is None:
         return None
     first = f"({function.text(left)} {operator} {function.text(inner)})"
-    text = f"{first} {operator_of(compared)} {function.text(other)}"
+    text = f"{first} {nodes.operator_of(compared)} {function.text(other)}"
     # Two truth values are hardly ever joined bit by bit: nobody means that.
     return function.replacement("comparison", node, text, 0.1, "precedence", "precedence")
 
@@ -154,7 +150,7 @@ def _is_turned(function: Function, node: Node, sign: str) -> bool:
     if sign not in ("<", "<=", ">", ">="):
         return False
     is_larger = sign in (">", ">=")
-    for outer in ancestors(node, function.body):
+    for outer in nodes.ancestors(node, function.body):
         if outer.type == "for_statement":
             update = outer.child_by_field_name("update")
             text = function.text(update) if update is not None else ""
@@ -165,8 +161,10 @@ def _is_turned(function: Function, node: Node, sign: str) -> bool:
             return is_larger and right is not None and right.type == "identifier"
         if outer.type == "if_statement":
             body = outer.child_by_field_name("consequence")
-            first = next(iter(listed(body)), None) if body is not None and body.type == "compound_statement" else body
-            leaves = first is not None and first.type in LEAVES
+            first = (
+                next(iter(nodes.listed(body)), None) if body is not None and body.type == "compound_statement" else body
+            )
+            leaves = first is not None and first.type in nodes.LEAVES
             return is_larger != leaves and right is not None and right.type == "identifier"
         if outer.type not in ("binary_expression", "parenthesized_expression", "condition_clause"):
             return False
@@ -175,7 +173,7 @@ def _is_turned(function: Function, node: Node, sign: str) -> bool:
 
 def _keeps_within(function: Function, node: Node, sign: str) -> bool:
     """Whether a condition turns away indices as large as a size: letting them in is hardly ever right."""
-    left, right = sides_of(node)
+    left, right = nodes.sides_of(node)
     if sign not in ("<", ">=") or left is None or right is None or kind_at(function, node) != "guard":
         return False
     variables = function.known_at(node)
@@ -260,7 +258,7 @@ def with_code(parsed: ParsedFile, change: Change) -> Change:
     if not (node.type.endswith("_expression") or node.type in _EXPRESSIONS):
         return change
     was = text[change.edits[0].start : change.edits[0].end] if len(change.edits) == 1 else ""
-    return replace(change, was=was, code=" ".join(parsed.text(unbracketed(node)).split()))
+    return replace(change, was=was, code=" ".join(parsed.text(nodes.unbracketed(node)).split()))
 
 
 def _unlimited(parsed: ParsedFile, change: Change, place: Node) -> str:
@@ -269,7 +267,7 @@ def _unlimited(parsed: ParsedFile, change: Change, place: Node) -> str:
     text = text.partition("?")[0] if text.startswith("(") else text.removesuffix("return;").strip()
     tests = [part.strip().removeprefix("if").strip(" !(") for part in re.split(r"&&|\|\|", text)]
     limits = [_LIMIT.fullmatch(test.strip()) for test in tests]
-    around = [parsed.text(c) for a in ancestors(place, parsed.root) if (c := condition_of(a)) is not None]
+    around = [parsed.text(c) for a in nodes.ancestors(place, parsed.root) if (c := nodes.condition_of(a)) is not None]
     known = {test.strip(" ()") for condition in around for test in re.split(r"&&|\|\|", condition)}
     names = [m["index"] for m, test in zip(limits, tests, strict=True) if m and test.strip(" ()") not in known]
     is_whole = all(m is not None and m["index"].count("(") == m["index"].count(")") for m in limits)

@@ -8,19 +8,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from grader.repair import nodes
 from grader.repair.comparisons import kind_at
 from grader.repair.function import Change, Function
-from grader.repair.nodes import (
-    ancestors,
-    assignment_of,
-    index_of,
-    named_in,
-    operator_of,
-    outside_brackets,
-    sides_of,
-    unbracketed,
-    value_of,
-)
 from grader.submission.cpp.tree import LOOPS, declared_name, descendants, qualifiers_of
 
 if TYPE_CHECKING:
@@ -48,7 +38,7 @@ def index_changes(function: Function) -> Iterator[Change]:
         else set()
     )
     for node in function.nodes:
-        if operator_of(node) == "+":
+        if nodes.operator_of(node) == "+":
             yield from _sum_for_product(function, node)
             yield from _without_factor(function, node)
             yield from _of_warps(function, node)
@@ -60,7 +50,7 @@ def index_changes(function: Function) -> Iterator[Change]:
             yield from _with_loop(function, node)
         elif node.type == "expression_statement":
             yield from _as_accessed(function, node)
-        elif operator_of(node) == "*":
+        elif nodes.operator_of(node) == "*":
             yield from _several_each(function, node)
 
 
@@ -68,19 +58,19 @@ def _made_of_threads(function: Function) -> dict[str, str]:
     """Return the variables that are made of a thread's number and more, each with that number, `threadIdx.x`."""
     made = {}
     for node in function.nodes:
-        value = value_of(node)
+        value = nodes.value_of(node)
         found = _THREAD.findall(function.text(value)) if value is not None else []
-        if value is not None and len(found) == 1 and operator_of(value) == "+":
+        if value is not None and len(found) == 1 and nodes.operator_of(value) == "+":
             made[declared_name(node)] = found[0]
     return made
 
 
 def _sum_for_product(function: Function, node: Node) -> Iterator[Change]:
     """`blockIdx.x + blockDim.x + threadIdx.x`, `r + n + c` with a product in place of the first sum."""
-    left, right = sides_of(node)
+    left, right = nodes.sides_of(node)
     sign = node.child_by_field_name("operator")
-    outer = outside_brackets(node)
-    if left is None or right is None or sign is None or operator_of(outer) not in ("+", "-"):
+    outer = nodes.outside_brackets(node)
+    if left is None or right is None or sign is None or nodes.operator_of(outer) not in ("+", "-"):
         return
     if kind_at(function, node) not in ("index", "bound"):
         return
@@ -95,9 +85,9 @@ def _sum_for_product(function: Function, node: Node) -> Iterator[Change]:
 
 def _without_factor(function: Function, node: Node) -> Iterator[Change]:
     """`blockIdx.x + threadIdx.x` with the block's size, wherever it stands."""
-    left, right = sides_of(node)
+    left, right = nodes.sides_of(node)
     block = _BLOCK.fullmatch(function.text(left)) if left is not None else None
-    if left is None or right is None or block is None or operator_of(outside_brackets(node)) == "*":
+    if left is None or right is None or block is None or nodes.operator_of(nodes.outside_brackets(node)) == "*":
         return
     if function.text(right) == f"threadIdx.{block[1]}":
         more = f" * blockDim.{block[1]}"
@@ -107,10 +97,10 @@ def _without_factor(function: Function, node: Node) -> Iterator[Change]:
 
 def _of_warps(function: Function, node: Node) -> Iterator[Change]:
     """`blockIdx.x * blockDim.x + threadIdx.x / 32` as the number of a warp in the grid, all of it divided."""
-    left, right = sides_of(node)
-    if left is None or right is None or operator_of(right) != "/" or "blockIdx" not in function.text(left):
+    left, right = nodes.sides_of(node)
+    if left is None or right is None or nodes.operator_of(right) != "/" or "blockIdx" not in function.text(left):
         return
-    one, width = sides_of(right)
+    one, width = nodes.sides_of(right)
     if one is None or width is None or not _WARP.fullmatch(function.text(width)):
         return
     text = f"({function.text(left)} + {function.text(one)}) / {function.text(width)}"
@@ -119,7 +109,7 @@ def _of_warps(function: Function, node: Node) -> Iterator[Change]:
 
 def _by_name(function: Function, node: Node, made: dict[str, str]) -> Iterator[Change]:
     """`(threadIdx.y + j) * width` by the variable that holds the number within the grid: `(y + j) * width`."""
-    if kind_at(function, node) != "index" or value_of(outside_brackets(node)) is not None:
+    if kind_at(function, node) != "index" or nodes.value_of(nodes.outside_brackets(node)) is not None:
         return
     known = function.known_at(node)
     for name, thread in made.items():
@@ -129,18 +119,18 @@ def _by_name(function: Function, node: Node, made: dict[str, str]) -> Iterator[C
 
 def _within_block(function: Function, node: Node, made: dict[str, str], shared: set[str]) -> Iterator[Change]:
     """`own[i]` of a shared array with the thread's number within its block in place of that within the grid."""
-    base, index = node.child_by_field_name("argument"), index_of(node)
+    base, index = node.child_by_field_name("argument"), nodes.index_of(node)
     if base is None or index is None or function.text(base).partition("[")[0] not in shared:
         return
-    for name in named_in(index):
+    for name in nodes.named_in(index):
         if name.type == "identifier" and function.text(name) in made:
             yield function.replacement("index", name, made[function.text(name)], 1.6, "index")
 
 
 def _with_loop(function: Function, node: Node) -> Iterator[Change]:
     """`tile[ty + k][tx] = in[y * cols + x]` with the loop's variable on the side that lacks it: `(y + k) * cols`."""
-    assignment = assignment_of(node)
-    loop = next((n for n in ancestors(node, function.body) if n.type == "for_statement"), None)
+    assignment = nodes.assignment_of(node)
+    loop = next((n for n in nodes.ancestors(node, function.body) if n.type == "for_statement"), None)
     start = loop.child_by_field_name("initializer") if loop is not None else None
     if assignment is None or loop is None or start is None:
         return
@@ -153,13 +143,16 @@ def _with_loop(function: Function, node: Node) -> Iterator[Change]:
         side = sides[variable in words[0]]
         known = function.known_at(side)
         accesses = [n for n in (side, *descendants(side)) if n.type == "subscript_expression"]
-        indices = {i.id: i for a in accesses if (i := index_of(a)) is not None}
+        indices = {i.id: i for a in accesses if (i := nodes.index_of(a)) is not None}
         for index in indices.values():
-            for name in named_in(index):
+            for name in nodes.named_in(index):
                 text = function.text(name)
                 if (text not in known or known[text].role != "index") and not _THREAD.fullmatch(text):
                     continue
-                is_factor = operator_of(outside_brackets(name)) == "*" and outside_brackets(name) == name.parent
+                is_factor = (
+                    nodes.operator_of(nodes.outside_brackets(name)) == "*"
+                    and nodes.outside_brackets(name) == name.parent
+                )
                 more = f"({text} + {variable})" if is_factor else f"{text} + {variable}"
                 yield function.replacement("index", name, more, 1.0, "add_term")
 
@@ -181,18 +174,18 @@ def _as_accessed(function: Function, statement: Node) -> Iterator[Change]:
 
 def _several_each(function: Function, node: Node) -> Iterator[Change]:
     """`blockIdx.x * B + t` of a block whose threads take C elements each, B apart, in a loop: `blockIdx.x * B * C`."""
-    left, right = sides_of(node)
+    left, right = nodes.sides_of(node)
     if (
         left is None
         or right is None
         or not _BLOCK.fullmatch(function.text(left))
-        or operator_of(outside_brackets(node)) == "*"
+        or nodes.operator_of(nodes.outside_brackets(node)) == "*"
     ):
         return
-    block = function.text(unbracketed(right))
+    block = function.text(nodes.unbracketed(right))
     for loop in function.nodes:
         condition = loop.child_by_field_name("condition") if loop.type in LOOPS else None
-        limit = sides_of(condition)[1] if condition is not None and operator_of(condition) == "<" else None
+        limit = nodes.sides_of(condition)[1] if condition is not None and nodes.operator_of(condition) == "<" else None
         if limit is None or limit.type not in ("identifier", "number_literal") or function.text(limit) == block:
             continue
         known = function.known_at(node).get(function.text(limit))

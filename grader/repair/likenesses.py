@@ -10,18 +10,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from grader.repair import nodes
 from grader.repair.comparisons import kind_at
 from grader.repair.function import Change, Function
-from grader.repair.nodes import (
-    arguments_of,
-    index_of,
-    listed,
-    operator_of,
-    outside_brackets,
-    sides_of,
-    terms_of,
-    value_of,
-)
 from grader.submission.cpp.tree import declared_name
 from grader.submission.lexical import Edit
 
@@ -69,7 +60,7 @@ def _lacking(function: Function) -> Iterator[Change]:
             rows = node.children_by_field_name("declarator")
             if len(rows) == 1 and following is not None and following.type == "declaration":
                 rows += following.children_by_field_name("declarator")[:1]
-        values = [(declared_name(row), value) for row in rows if (value := value_of(row)) is not None]
+        values = [(declared_name(row), value) for row in rows if (value := nodes.value_of(row)) is not None]
         for (one, longer), (other, shorter) in [*pairwise(values), *(pair[::-1] for pair in pairwise(values))]:
             long_tokens, short_tokens = ([t.text for t in _tokens(function, v)] for v in (longer, shorter))
             more = long_tokens[len(short_tokens) :]
@@ -94,14 +85,14 @@ def _flat_rows(function: Function) -> Iterator[Change]:
     sizes: dict[str, list[str]] = {}
     for node in function.nodes:
         size = node.child_by_field_name("size") if node.type == "array_declarator" else None
-        if size is not None and operator_of(size) == "*":
-            sizes[declared_name(node)] = [function.text(s) for s in sides_of(size) if s is not None]
+        if size is not None and nodes.operator_of(size) == "*":
+            sizes[declared_name(node)] = [function.text(s) for s in nodes.sides_of(size) if s is not None]
     for access in function.accesses:
-        index = index_of(access.node)
+        index = nodes.index_of(access.node)
         if access.array not in sizes or index is None:
             continue
-        for _sign, term in terms_of(index):
-            factor = term.child_by_field_name("right") if operator_of(term) == "*" else None
+        for _sign, term in nodes.terms_of(index):
+            factor = term.child_by_field_name("right") if nodes.operator_of(term) == "*" else None
             if factor is None or function.text(factor) in sizes[access.array] or factor.type == "number_literal":
                 continue
             for cost, length in ((0.2, sizes[access.array][1]), (0.8, sizes[access.array][0])):
@@ -112,7 +103,9 @@ def _shorter(function: Function) -> Iterator[Change]:
     """`s.x += d.x * f; s.y += d.y * f; s.z += d.z;` with the factor, or the term, that those beside it have."""
     for block in function.nodes:
         rows = (
-            [n for n in listed(block) if n.type == "expression_statement"] if block.type == "compound_statement" else []
+            [n for n in nodes.listed(block) if n.type == "expression_statement"]
+            if block.type == "compound_statement"
+            else []
         )
         shapes = [_shape(function, row) for row in rows]
         for at, (row, shape) in enumerate(zip(rows, shapes, strict=True)):
@@ -146,13 +139,16 @@ def _alike(function: Function) -> Iterator[list[Node]]:
     for node in function.nodes:
         rows: list[Node] = []
         if node.type == "compound_statement":
-            rows = [n for n in listed(node) if n.type in ("expression_statement", "declaration")]
+            rows = [n for n in nodes.listed(node) if n.type in ("expression_statement", "declaration")]
         elif node.type == "declaration":
             rows = node.children_by_field_name("declarator")
-        elif operator_of(node) in ("+", "-") and operator_of(outside_brackets(node)) not in ("+", "-"):
-            rows = [term for _sign, term in terms_of(node)]
+        elif nodes.operator_of(node) in ("+", "-") and nodes.operator_of(nodes.outside_brackets(node)) not in (
+            "+",
+            "-",
+        ):
+            rows = [term for _sign, term in nodes.terms_of(node)]
         elif node.type == "call_expression":
-            rows = arguments_of(node)
+            rows = nodes.arguments_of(node)
         run: list[Node] = []
         for row in rows:
             if run and (_shape(function, row) != _shape(function, run[-1]) or row.prev_named_sibling is None):

@@ -9,23 +9,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from grader.repair import nodes
 from grader.repair.function import Change, Function
-from grader.repair.nodes import (
-    ancestors,
-    arguments_of,
-    assignment_of,
-    condition_of,
-    decides_to_leave,
-    index_of,
-    inner_of,
-    listed,
-    only_leaves,
-    operator_of,
-    sides_of,
-    terms_of,
-    unbracketed,
-    value_of,
-)
 from grader.submission.cpp.tree import LOOPS, declared_name, descendants, remembered
 
 if TYPE_CHECKING:
@@ -57,18 +42,20 @@ def loop_changes(function: Function) -> Iterator[Change]:
 def _partners(function: Function) -> Iterator[Change]:
     """In a loop over `d`, `s[t] += s[t + d]` for threads with `t < d` alone, `s[t] += s[t - d]` with `t >= d`."""
     for node in function.statements:
-        assignment = assignment_of(inner_of(node))
-        target = index_of(assignment[0]) if assignment is not None else None
-        outer = next((a for a in ancestors(node, function.body) if a.type in ("for_statement", "if_statement")), None)
+        assignment = nodes.assignment_of(nodes.inner_of(node))
+        target = nodes.index_of(assignment[0]) if assignment is not None else None
+        outer = next(
+            (a for a in nodes.ancestors(node, function.body) if a.type in ("for_statement", "if_statement")), None
+        )
         update = outer.child_by_field_name("update") if outer is not None else None
         if assignment is None or target is None or update is None:
             continue
         for access in function.accesses:
-            index = index_of(access.node)
+            index = nodes.index_of(access.node)
             if index is None or not assignment[2].start_byte <= access.node.start_byte < assignment[2].end_byte:
                 continue
-            sign = operator_of(index)
-            own, step = (function.text(n) if n is not None else "" for n in sides_of(index))
+            sign = nodes.operator_of(index)
+            own, step = (function.text(n) if n is not None else "" for n in nodes.sides_of(index))
             if sign in ("+", "-") and own == function.text(target) and step in function.parsed.words(update):
                 test = f"{own} < {step}" if sign == "+" else f"{own} >= {step}"
                 edit = function.inserted(node.start_byte, f"if ({test}) ")
@@ -86,7 +73,7 @@ def _step(function: Function, loop: Node) -> Iterator[Change]:
     constants = [v.name for v in function.known_at(loop).values() if v.role == "size" and not v.start]
     start = loop.child_by_field_name("initializer")
     is_of_grid = start is not None and "blockIdx" in function.parsed.words(start)
-    parts = {function.text(side) for side in sides_of(step) if side is not None and not is_of_grid}
+    parts = {function.text(side) for side in nodes.sides_of(step) if side is not None and not is_of_grid}
     for other in dict.fromkeys([*usual, *constants]):
         if other != text:
             # The block's own threads step by their number, not by that of the whole grid.
@@ -117,7 +104,7 @@ def _steps(function: Function) -> list[str]:
 
 def _step_of(loop: Node) -> Node | None:
     """Return what is added to a loop's variable each time; None where that is 1."""
-    update = assignment_of(loop.child_by_field_name("update"))
+    update = nodes.assignment_of(loop.child_by_field_name("update"))
     return update[2] if update is not None and update[1] == "+=" else None
 
 
@@ -130,7 +117,7 @@ def _stride(function: Function, loop: Node) -> Iterator[Change]:
     """A loop that begins at the thread's number in the grid and goes on by the threads of its block alone, or by the
     number of blocks alone."""
     start, condition, update = (loop.child_by_field_name(n) for n in ("initializer", "condition", "update"))
-    step = assignment_of(update)
+    step = nodes.assignment_of(update)
     if step is None or step[1] != "+=":
         return
     if condition is not None and "blockIdx" in function.text(condition):
@@ -151,7 +138,7 @@ def _begins_at(function: Function, node: Node) -> set[str]:
     words = set(function.names_in(node))
     named = words | {function.text(n) for n in (node, *descendants(node)) if n.type == "identifier"}
     for declared in function.nodes:
-        value = value_of(declared)
+        value = nodes.value_of(declared)
         if value is not None and declared.end_byte <= node.end_byte and declared_name(declared) in named:
             words |= set(function.names_in(value))
     return words
@@ -167,8 +154,8 @@ def _starts(function: Function, loop: Node) -> Iterator[Change]:
     text, line, end = function.text(value), function.line(loop), "".join(function.text(condition).split())
     if "--" in function.text(update) and end.endswith(">=0") and not _LESS_ONE.fullmatch(text):
         yield function.insertion("bound", value.end_byte, " - 1", 0.6, "last", "start", line=line)
-    if _HALVES.search(function.text(update)) and operator_of(value) not in ("/", ">>"):
-        half = f"({text}) / 2" if operator_of(value) else f"{text} / 2"
+    if _HALVES.search(function.text(update)) and nodes.operator_of(value) not in ("/", ">>"):
+        half = f"({text}) / 2" if nodes.operator_of(value) else f"{text} / 2"
         yield function.replacement("bound", value, half, 1.0, "half", "start", line=line)
 
 
@@ -193,7 +180,7 @@ def _starts_at_thread(function: Function, loop: Node) -> Iterator[Change]:
     starts = [function.text(v) for v in others if "threadIdx" in function.parsed.words(v)]
     known = function.known_at(loop)
     for node in function.nodes:
-        declared = value_of(node)
+        declared = nodes.value_of(node)
         if declared is not None and declared_name(node) in known and "threadIdx" in function.parsed.words(declared):
             starts += [declared_name(node)] if "blockIdx" not in function.parsed.words(declared) else []
     if "threadIdx.y" in function.text(function.body):
@@ -239,7 +226,7 @@ def _tail(function: Function, loop: Node) -> Iterator[Change]:
     width = int(parts["whole"] or int(parts["before"] or parts["less"]) + 1)
     following = loop.next_named_sibling
     is_done = following is not None and following.type in LOOPS and name in function.parsed.words(following)
-    first = next((n for n in (listed(body) if body.type == "compound_statement" else [body]) if _adds(n)), None)
+    first = next((n for n in (nodes.listed(body) if body.type == "compound_statement" else [body]) if _adds(n)), None)
     by_one = [(other, _part_of(text, width)) for other, text in beside]
     is_counted = name.isidentifier() and step == str(width) and all(part for _other, part in by_one)
     if is_done or first is None or not is_counted:
@@ -257,14 +244,14 @@ def _tail(function: Function, loop: Node) -> Iterator[Change]:
 def _beyond_last(function: Function, loop: Node, condition: Node, name: str, step: str) -> Iterator[Change]:
     """`for (k = 0; k < n; k += 4)` that takes `k + 3` as well, as far as there are four, with a loop for the rest."""
     body, start = loop.child_by_field_name("body"), loop.child_by_field_name("initializer")
-    left, right = sides_of(condition)
-    if body is None or left is None or right is None or operator_of(condition) != "<" or not name.isidentifier():
+    left, right = nodes.sides_of(condition)
+    if body is None or left is None or right is None or nodes.operator_of(condition) != "<" or not name.isidentifier():
         return
     if function.text(left) != name:
         return
     width = int(step) if step.isdigit() else 0
     text = function.text(body)
-    first = next((n for n in (listed(body) if body.type == "compound_statement" else [body]) if _adds(n)), None)
+    first = next((n for n in (nodes.listed(body) if body.type == "compound_statement" else [body]) if _adds(n)), None)
     is_row = width > 1 and re.search(rf"\b{name} *\+ *{width - 1}\b", text) is not None
     if not is_row or first is None or right.type != "identifier" or start is None or start.type != "declaration":
         return
@@ -284,7 +271,7 @@ def _counted_by(function: Function, loop: Node) -> tuple[Node | None, list[tuple
     parts = [loop.child_by_field_name("update")]
     while (last := parts[-1]) is not None and last.type == "comma_expression":
         parts[-1:] = [last.child_by_field_name("left"), last.child_by_field_name("right")]
-    assignments = [assignment_of(part) for part in parts]
+    assignments = [nodes.assignment_of(part) for part in parts]
     steps = [(function.text(a[0]), function.text(a[2])) for a in assignments if a is not None and a[1] == "+="]
     return loop.child_by_field_name("condition"), steps if len(steps) == len(parts) else []
 
@@ -299,16 +286,16 @@ def _part_of(step: str, width: int) -> str:
 
 
 def _adds(statement: Node) -> bool:
-    assignment = assignment_of(inner_of(statement))
+    assignment = nodes.assignment_of(nodes.inner_of(statement))
     return assignment is not None and assignment[1] == "+="
 
 
 def _first_term(function: Function, statement: Node) -> str:
     """Return a statement that adds several terms as one that adds the first alone."""
-    assignment = assignment_of(inner_of(statement))
+    assignment = nodes.assignment_of(nodes.inner_of(statement))
     assert assignment is not None
     term = assignment[2]
-    while operator_of(term) == "+" and (left := term.child_by_field_name("left")) is not None:
+    while nodes.operator_of(term) == "+" and (left := term.child_by_field_name("left")) is not None:
         term = left
     return f"{function.text(assignment[0])} += {function.text(term)};"
 
@@ -326,7 +313,7 @@ def limit_slips(function: Function) -> Iterator[Change]:
             case "conditional_expression":
                 yield from _as_it_is_read(function, node)
             case "if_statement":
-                condition = condition_of(node)
+                condition = nodes.condition_of(node)
                 if condition is not None:
                     yield from _other_side(function, condition)
                     yield from _as_others_test(function, condition, tests)
@@ -341,26 +328,26 @@ def limit_slips(function: Function) -> Iterator[Change]:
 def _as_it_is_read(function: Function, node: Node) -> Iterator[Change]:
     """`i < n ? in[i + 128] : 0` with the index that is read in the condition, `i + 128 < n`."""
     condition, taken = (node.child_by_field_name(name) for name in ("condition", "consequence"))
-    inner = unbracketed(condition) if condition is not None else None
-    left = sides_of(inner)[0] if inner is not None and operator_of(inner) == "<" else None
-    index = index_of(taken) if taken is not None and taken.type == "subscript_expression" else None
+    inner = nodes.unbracketed(condition) if condition is not None else None
+    left = nodes.sides_of(inner)[0] if inner is not None and nodes.operator_of(inner) == "<" else None
+    index = nodes.index_of(taken) if taken is not None and taken.type == "subscript_expression" else None
     if left is None or index is None or function.text(left) == function.text(index):
         return
-    terms = {function.text(term) for _sign, term in terms_of(index)}
-    if function.text(left) in terms and all(operator_of(term) == "" for _sign, term in terms_of(index)):
+    terms = {function.text(term) for _sign, term in nodes.terms_of(index)}
+    if function.text(left) in terms and all(nodes.operator_of(term) == "" for _sign, term in nodes.terms_of(index)):
         yield function.replacement("guard", left, function.text(index), 0.4, "as_read", "as_read")
 
 
 def _other_side(function: Function, condition: Node) -> Iterator[Change]:
     """`if (i < n - r)` with the border on the other side as well, `i >= r && i < n - r`; so `i >= n - r`, `i >= r`."""
-    inner = unbracketed(condition)
-    operator, (left, right) = operator_of(inner), sides_of(inner)
+    inner = nodes.unbracketed(condition)
+    operator, (left, right) = nodes.operator_of(inner), nodes.sides_of(inner)
     if operator not in ("<", ">=") or left is None or right is None or left.type != "identifier":
         return
     index = function.text(left)
-    size, border = sides_of(right)
+    size, border = nodes.sides_of(right)
     known, line = function.known_at(condition), function.line(condition)
-    if operator_of(right) == "-" and size is not None and border is not None and border.type == "identifier":
+    if nodes.operator_of(right) == "-" and size is not None and border is not None and border.type == "identifier":
         other = (
             f"{index} >= {function.text(border)} && " if operator == "<" else f"{index} < {function.text(border)} || "
         )
@@ -380,7 +367,7 @@ def _tests(function: Function) -> Iterator[tuple[str, str]]:
     found: dict[tuple[str, str], None] = {}
     for item in function.parsed.functions.values():
         for node in descendants(item.node) if item.is_device else ():
-            left, right = sides_of(node) if operator_of(node) in ("<", ">=") else (None, None)
+            left, right = nodes.sides_of(node) if nodes.operator_of(node) in ("<", ">=") else (None, None)
             if left is not None and right is not None and left.type == right.type == "identifier":
                 found[function.text(left), function.text(right)] = None
     yield from found
@@ -389,7 +376,7 @@ def _tests(function: Function) -> Iterator[tuple[str, str]]:
 def _as_others_test(function: Function, condition: Node, tests: list[tuple[str, str]]) -> Iterator[Change]:
     """`if (row < rows)` with another test that the file makes elsewhere, of what the condition does not name."""
     known, words = function.known_at(condition), function.parsed.words(condition)
-    leaves = decides_to_leave(condition.children[0] if condition.children else condition, function.body)
+    leaves = nodes.decides_to_leave(condition.children[0] if condition.children else condition, function.body)
     count = 0
     for index, size in tests:
         is_known = index in known and known[index].role == "index" and size in known and known[size].role == "size"
@@ -405,7 +392,9 @@ def _untested(function: Function, branch: Node, condition: Node) -> Iterator[Cha
     """`if (c < cols)` with `r < rows` as well: of the indices that are made of a thread's number one that no condition
     tests, and a size of the kernel's that limits none, if there is one."""
     body = branch.child_by_field_name("consequence")
-    tested = {word for node in function.nodes if operator_of(node) in _TESTS for word in function.parsed.words(node)}
+    tested = {
+        word for node in function.nodes if nodes.operator_of(node) in _TESTS for word in function.parsed.words(node)
+    }
     known, words = function.known_at(condition), function.parsed.words(condition)
     sizes = [v.name for v in known.values() if v.role == "size" and v.start == function.body.start_byte]
     if body is None or not any(size in words for size in sizes):
@@ -413,11 +402,11 @@ def _untested(function: Function, branch: Node, condition: Node) -> Iterator[Cha
     made = [
         declared_name(node)
         for node in function.nodes
-        if (value := value_of(node)) is not None
+        if (value := nodes.value_of(node)) is not None
         and "threadIdx" in function.text(value)
         and "blockIdx" in function.text(value)
     ]
-    leaves = only_leaves(body)
+    leaves = nodes.only_leaves(body)
     for index in (name for name in dict.fromkeys(made) if name in known and name not in tested):
         for size in [name for name in sizes if name not in tested] or sizes:
             test = f" || {index} >= {size}" if leaves else f" && {index} < {size}"
@@ -430,7 +419,7 @@ def _steps_by_own(function: Function, loop: Node) -> Iterator[Change]:
     update, start = loop.child_by_field_name("update"), loop.child_by_field_name("initializer")
     condition = loop.child_by_field_name("condition")
     names = [declared_name(n) for n in descendants(start) if n.type == "init_declarator"] if start is not None else []
-    assignment = assignment_of(update)
+    assignment = nodes.assignment_of(update)
     target = assignment[0] if assignment is not None else None
     if update is not None and update.type == "update_expression":
         target = update.child_by_field_name("argument")
@@ -452,7 +441,9 @@ def _steps_by_own(function: Function, loop: Node) -> Iterator[Change]:
 def _from_below(function: Function, loop: Node) -> Iterator[Change]:
     """`for (k = r; k <= r; k++)` from `-r`."""
     start, condition = loop.child_by_field_name("initializer"), loop.child_by_field_name("condition")
-    right = sides_of(condition)[1] if condition is not None and operator_of(condition) in ("<=", "<") else None
+    right = (
+        nodes.sides_of(condition)[1] if condition is not None and nodes.operator_of(condition) in ("<=", "<") else None
+    )
     if start is None or right is None:
         return
     for node in descendants(start):
@@ -463,7 +454,7 @@ def _from_below(function: Function, loop: Node) -> Iterator[Change]:
 
 def _mask_first(function: Function, call: Node) -> Iterator[Change]:
     """`__shfl_down_sync(v, 0xffffffff, d)` with the mask as its first argument."""
-    arguments = arguments_of(call)
+    arguments = nodes.arguments_of(call)
     if len(arguments) > 2 and arguments[1].type == "number_literal" and arguments[0].type != "number_literal":
         edits = function.exchanged(arguments[0], arguments[1])
         yield Change("expression", function.line(call), edits, -1.0, "exchange", "mask_first")

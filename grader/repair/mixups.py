@@ -10,22 +10,9 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from grader.repair import nodes
 from grader.repair.comparisons import kind_at
 from grader.repair.function import Change, Function, zero_of
-from grader.repair.nodes import (
-    ancestors,
-    assignment_of,
-    condition_of,
-    index_of,
-    inner_of,
-    is_stored,
-    named_in,
-    operator_of,
-    outside_brackets,
-    sides_of,
-    unbracketed,
-    value_of,
-)
 from grader.submission.cpp.tree import LOOPS, declared_name, descendants
 
 if TYPE_CHECKING:
@@ -42,7 +29,7 @@ def mixup_changes(function: Function) -> Iterator[Change]:
     for node in function.nodes:
         match node.type:
             case "if_statement" | "while_statement":
-                yield from _two_sizes(function, condition_of(node))
+                yield from _two_sizes(function, nodes.condition_of(node))
             case "conditional_expression":
                 yield from _two_sizes(function, node.child_by_field_name("condition"))
                 yield from _filled_up(function, node)
@@ -78,8 +65,12 @@ def _two_sizes(function: Function, condition: Node | None) -> Iterator[Change]:
         return
     known = function.known_at(condition)
     places: dict[str, list[Node]] = {}
-    limits = [sides_of(n)[1] for n in (condition, *descendants(condition)) if operator_of(n) in ("<", "<=", ">", ">=")]
-    for node in (name for limit in limits if limit is not None for name in named_in(limit)):
+    limits = [
+        nodes.sides_of(n)[1]
+        for n in (condition, *descendants(condition))
+        if nodes.operator_of(n) in ("<", "<=", ">", ">=")
+    ]
+    for node in (name for limit in limits if limit is not None for name in nodes.named_in(limit)):
         if (name := function.text(node)) in known and known[name].role == "size":
             places.setdefault(name, []).append(node)
     start, text = function.at(condition.start_byte), function.text(condition)
@@ -100,7 +91,7 @@ def _quotients(function: Function, statement: Node) -> Iterator[Change]:
     both = [statement, following] if following is not None and following.type == statement.type else [statement]
     found: dict[str, Node] = {}
     for node in (d for one in both for d in descendants(one)):
-        operator, (left, right) = operator_of(node), sides_of(node)
+        operator, (left, right) = nodes.operator_of(node), nodes.sides_of(node)
         if operator in ("/", "%") and left is not None and right is not None and operator not in found:
             sign = node.child_by_field_name("operator")
             if sign is not None:
@@ -120,7 +111,7 @@ def _in_two_lines(function: Function, statement: Node) -> Iterator[Change]:
     declarators = statement.children_by_field_name("declarator")
     if following is not None and following.type == "declaration" == statement.type and len(declarators) == 1:
         declarators += following.children_by_field_name("declarator")[:1]
-    values = [v for d in declarators[:2] if (v := value_of(d)) is not None and operator_of(v) == "+"]
+    values = [v for d in declarators[:2] if (v := nodes.value_of(d)) is not None and nodes.operator_of(v) == "+"]
     if len(values) != 2 or kind_at(function, values[0]) != "index":
         return
     firsts = [v.child_by_field_name("left") for v in values]
@@ -143,13 +134,13 @@ _NOTHING = re.compile(r"\{?[0., fF]*0[., 0fF]*\}?|make_\w+\([0., fF]*\)")
 
 def _anew(function: Function, statement: Node) -> Iterator[Change]:
     """`s = 0;` left out of a loop that adds to `s`, which is 0 before the loop and used behind it."""
-    assignment = assignment_of(inner_of(statement))
-    loop = next((n for n in ancestors(statement, function.body) if n.type in LOOPS), None)
+    assignment = nodes.assignment_of(nodes.inner_of(statement))
+    loop = next((n for n in nodes.ancestors(statement, function.body) if n.type in LOOPS), None)
     if assignment is None or loop is None or assignment[1] != "=" or assignment[0].type != "identifier":
         return
     name, value = function.text(assignment[0]), function.text(assignment[2])
     variable = function.known_at(statement).get(name)
-    declared = [n for n in function.nodes if value_of(n) is not None and declared_name(n) == name]
+    declared = [n for n in function.nodes if nodes.value_of(n) is not None and declared_name(n) == name]
     is_before = bool(declared) and declared[-1].start_byte < loop.start_byte
     is_nothing = _NOTHING.fullmatch(value.strip()) is not None
     is_used = any(
@@ -161,7 +152,7 @@ def _anew(function: Function, statement: Node) -> Iterator[Change]:
 
 
 def _texts(function: Function, node: Node) -> list[str]:
-    return [function.text(side) for side in sides_of(node) if side is not None]
+    return [function.text(side) for side in nodes.sides_of(node) if side is not None]
 
 
 def _coefficients(function: Function, statement: Node) -> Iterator[Change]:
@@ -171,7 +162,7 @@ def _coefficients(function: Function, statement: Node) -> Iterator[Change]:
         for n in descendants(statement)
         if n.type == "number_literal"
         and _FRACTION.fullmatch(function.text(n))
-        and operator_of(outside_brackets(n)) == "*"
+        and nodes.operator_of(nodes.outside_brackets(n)) == "*"
     ]
     different = [(a, b) for a, b in combinations(numbers, 2) if function.text(a) != function.text(b)]
     for one, other in different[:MOST_PAIRS]:
@@ -181,8 +172,8 @@ def _coefficients(function: Function, statement: Node) -> Iterator[Change]:
 
 def _difference(function: Function, node: Node) -> Iterator[Change]:
     """`b.y - a.y` as `a.y - b.y`: sooner beside other differences that are taken that way round."""
-    left, right = sides_of(node)
-    if operator_of(node) != "-" or left is None or right is None or left.type != right.type:
+    left, right = nodes.sides_of(node)
+    if nodes.operator_of(node) != "-" or left is None or right is None or left.type != right.type:
         return
     if left.type not in ("identifier", "field_expression", "subscript_expression"):
         return
@@ -191,14 +182,16 @@ def _difference(function: Function, node: Node) -> Iterator[Change]:
         return
     bases = _base(one), _base(other)
     around = node
-    for outer in ancestors(node, function.body):
+    for outer in nodes.ancestors(node, function.body):
         around = outer
         if outer.type == "compound_statement":
             break
     ways = Counter(
         (_base(function.text(a)), _base(function.text(b)))
         for n in descendants(around)
-        if operator_of(n) == "-" and (a := sides_of(n)[0]) is not None and (b := sides_of(n)[1]) is not None
+        if nodes.operator_of(n) == "-"
+        and (a := nodes.sides_of(n)[0]) is not None
+        and (b := nodes.sides_of(n)[1]) is not None
     )
     is_odd = bases[0] != bases[1] and ways[bases[::-1]] > ways[bases]
     edits = function.exchanged(left, right)
@@ -212,14 +205,14 @@ def _base(text: str) -> str:
 
 def _powers(function: Function, node: Node) -> Iterator[Change]:
     """`w * inv * inv` with a third factor, and the other way round: a power that is one too low or too high."""
-    left, right = sides_of(node)
-    if operator_of(node) != "*" or right is None or left is None or right.type != "identifier":
+    left, right = nodes.sides_of(node)
+    if nodes.operator_of(node) != "*" or right is None or left is None or right.type != "identifier":
         return
-    if kind_at(function, node) != "expression" or operator_of(outside_brackets(node)) == "*":
+    if kind_at(function, node) != "expression" or nodes.operator_of(nodes.outside_brackets(node)) == "*":
         return
     factors, current = [function.text(right)], left
-    while operator_of(current) == "*":
-        inner, last = sides_of(current)
+    while nodes.operator_of(current) == "*":
+        inner, last = nodes.sides_of(current)
         if inner is None or last is None:
             return
         factors.append(function.text(last))
@@ -235,11 +228,11 @@ def _powers(function: Function, node: Node) -> Iterator[Change]:
 def _mask(function: Function, node: Node) -> Iterator[Change]:
     """`t & d` as `t & (d - 1)`, what is left of a division by a power of two, and the other way round."""
     right = node.child_by_field_name("right")
-    if operator_of(node) != "&" or right is None:
+    if nodes.operator_of(node) != "&" or right is None:
         return
-    inner = unbracketed(right)
-    outer = outside_brackets(node)
-    if operator_of(outer) in ("==", "!="):
+    inner = nodes.unbracketed(right)
+    outer = nodes.outside_brackets(node)
+    if nodes.operator_of(outer) in ("==", "!="):
         # One bit is asked for, and is compared with 0.
         return
     if inner.type in ("identifier", "field_expression"):
@@ -249,8 +242,8 @@ def _mask(function: Function, node: Node) -> Iterator[Change]:
 
 def _first_and_last(function: Function, node: Node) -> Iterator[Change]:
     """`threadIdx.x == 0` for the last thread, `threadIdx.x == blockDim.x - 1`, and the other way round."""
-    left, right = sides_of(node)
-    if operator_of(node) not in ("==", "!=") or left is None or right is None:
+    left, right = nodes.sides_of(node)
+    if nodes.operator_of(node) not in ("==", "!=") or left is None or right is None:
         return
     text = function.text(left)
     known = function.known_at(node).get(text)
@@ -262,19 +255,19 @@ def _first_and_last(function: Function, node: Node) -> Iterator[Change]:
         sizes += [v.name for v in function.known_at(node).values() if v.role == "size" and v.start == 0]
         for place, size in enumerate(sizes[: MOST_PAIRS + 1]):
             yield function.replacement("guard", right, f"{size} - 1", 2.2 + 0.2 * place, "first_last", "first_last")
-    elif operator_of(right) == "-" and function.text(right).replace(" ", "").endswith("-1"):
+    elif nodes.operator_of(right) == "-" and function.text(right).replace(" ", "").endswith("-1"):
         yield function.replacement("guard", right, "0", 2.2, "first_last", "first_last")
 
 
 def _within_brackets(function: Function, node: Node) -> Iterator[Change]:
     """`a[i] + 1` as `a[i + 1]`, and the other way round."""
-    left, right = sides_of(node)
-    if operator_of(node) not in ("+", "-") or left is None or right is None or right.type != "number_literal":
+    left, right = nodes.sides_of(node)
+    if nodes.operator_of(node) not in ("+", "-") or left is None or right is None or right.type != "number_literal":
         return
-    sign, number = operator_of(node), function.text(right)
+    sign, number = nodes.operator_of(node), function.text(right)
     if not _WHOLE.fullmatch(number):
         return
-    inner = index_of(left) if left.type == "subscript_expression" else None
+    inner = nodes.index_of(left) if left.type == "subscript_expression" else None
     if inner is not None:
         text = function.text(left)
         at = function.at(inner.end_byte) - function.at(left.start_byte)
@@ -284,8 +277,8 @@ def _within_brackets(function: Function, node: Node) -> Iterator[Change]:
     if (
         access is not None
         and access.type == "subscript_expression"
-        and index_of(access) == node
-        and not is_stored(access)
+        and nodes.index_of(access) == node
+        and not nodes.is_stored(access)
     ) and kind_at(function, access) in ("bound", "index"):
         base = access.child_by_field_name("argument")
         if base is not None:
@@ -295,10 +288,10 @@ def _within_brackets(function: Function, node: Node) -> Iterator[Change]:
 
 def _both_more(function: Function, node: Node) -> Iterator[Change]:
     """`(b - a) * (d - c)` as `(b - a + 1) * (d - c + 1)`: how many there are from one to another, both counted."""
-    sides = [unbracketed(side) for side in sides_of(node) if side is not None]
-    if operator_of(node) != "*" or len(sides) != 2 or any(operator_of(side) != "-" for side in sides):
+    sides = [nodes.unbracketed(side) for side in nodes.sides_of(node) if side is not None]
+    if nodes.operator_of(node) != "*" or len(sides) != 2 or any(nodes.operator_of(side) != "-" for side in sides):
         return
-    if any(sides_of(side)[1] is None or function.text(sides_of(side)[1]).isdigit() for side in sides):  # type: ignore[arg-type]
+    if any(nodes.sides_of(side)[1] is None or function.text(nodes.sides_of(side)[1]).isdigit() for side in sides):  # type: ignore[arg-type]
         return
     edits = tuple(function.inserted(side.end_byte, " + 1") for side in sides)
     yield Change(kind_at(function, node), function.line(node), edits, 1.2, "off_by_one", "both_more")
@@ -306,7 +299,7 @@ def _both_more(function: Function, node: Node) -> Iterator[Change]:
 
 def _coefficient(function: Function, node: Node) -> Iterator[Change]:
     """A factor or a limit that is half, twice, the root or the square of what is meant: `2 * x` for `4 * x`."""
-    text, operator = function.text(node), operator_of(outside_brackets(node))
+    text, operator = function.text(node), nodes.operator_of(nodes.outside_brackets(node))
     found = _FRACTION.fullmatch(text)
     if (
         operator not in ("*", "<", ">", "<=", ">=", "/")
@@ -356,8 +349,8 @@ _LIMITED = re.compile(r"min\((?P<index>[^(),]+), *(?P<size>\w+) - 1\)")
 
 def _zero_outside(function: Function, node: Node) -> Iterator[Change]:
     """`a[min(r, n - 1) * n + min(c, n - 1)]` with 0 beyond: the last elements would be added again."""
-    index = index_of(node)
-    if index is None or is_stored(node) or operator_of(index) == "":
+    index = nodes.index_of(node)
+    if index is None or nodes.is_stored(node) or nodes.operator_of(index) == "":
         return
     text = function.text(node)
     found = list(_LIMITED.finditer(text))
@@ -376,7 +369,7 @@ def _pointer_step(function: Function, node: Node) -> Iterator[Change]:
     """`p++`, `p += 1` and `p += m` with a size of the function in place of the step: a pointer that goes down a column
     goes on by a row's length."""
     known = function.known_at(node)
-    assignment = assignment_of(node)
+    assignment = nodes.assignment_of(node)
     argument = node.child_by_field_name("argument")
     target = assignment[0] if assignment is not None and assignment[1] == "+=" else argument
     if target is None or (assignment is None and "++" not in function.text(node)):
@@ -396,19 +389,21 @@ def _pointer_step(function: Function, node: Node) -> Iterator[Change]:
 def _from_lane(function: Function, loop: Node) -> Iterator[Change]:
     """`for (k = first; k < end; k += 32)` from the thread's own element, `first + lane`: else all of a warp handle the
     same ones."""
-    start, update = loop.child_by_field_name("initializer"), assignment_of(loop.child_by_field_name("update"))
+    start, update = loop.child_by_field_name("initializer"), nodes.assignment_of(loop.child_by_field_name("update"))
     if start is None or update is None or update[1] != "+=":
         return
-    value = next((v for n in (start, *descendants(start)) if (v := value_of(n)) is not None), None)
+    value = next((v for n in (start, *descendants(start)) if (v := nodes.value_of(n)) is not None), None)
     if value is None:
-        assignment = next((a for n in (start, *descendants(start)) if (a := assignment_of(n)) is not None), None)
+        assignment = next((a for n in (start, *descendants(start)) if (a := nodes.assignment_of(n)) is not None), None)
         value = assignment[2] if assignment is not None else None
     if value is None or value.type not in ("identifier", "subscript_expression", "number_literal"):
         return
     lanes = {
         declared_name(n): text
         for n in function.nodes
-        if (v := value_of(n)) is not None and "threadIdx" in (text := function.text(v)) and operator_of(v) in ("%", "&")
+        if (v := nodes.value_of(n)) is not None
+        and "threadIdx" in (text := function.text(v))
+        and nodes.operator_of(v) in ("%", "&")
     }
     known = function.known_at(loop)
     for lane in lanes:
@@ -422,10 +417,10 @@ def _row_length(function: Function, node: Node) -> Iterator[Change]:
     text = function.text(node)
     if not re.fullmatch(r"blockDim\.[xyz]", text) or kind_at(function, node) != "index":
         return
-    left, right = sides_of(outside_brackets(node))
-    if operator_of(outside_brackets(node)) != "*" or left is None or right is None:
+    left, right = nodes.sides_of(nodes.outside_brackets(node))
+    if nodes.operator_of(nodes.outside_brackets(node)) != "*" or left is None or right is None:
         return
-    beside = left if unbracketed(right) == node else right
+    beside = left if nodes.unbracketed(right) == node else right
     if "blockIdx" in function.text(beside):
         return
     for variable in function.known_at(node).values():

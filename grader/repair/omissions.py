@@ -9,21 +9,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from grader.repair import nodes
 from grader.repair.function import Change, Function, zero_of
-from grader.repair.nodes import (
-    ancestors,
-    assignment_of,
-    condition_of,
-    inner_of,
-    is_statement,
-    is_stored,
-    listed,
-    operator_of,
-    sides_of,
-    terms_of,
-    unbracketed,
-    value_of,
-)
 from grader.submission.cpp.tree import LOOPS, declared_name, descendants
 from grader.submission.lexical import Edit
 
@@ -53,23 +40,23 @@ def _counted(function: Function) -> Iterator[Change]:
     by: at the border of an array fewer elements are added."""
     sums: dict[int, tuple[Node, dict[str, Node]]] = {}
     for node in function.statements:
-        added = assignment_of(inner_of(node))
-        loops = [n for n in ancestors(node, function.body) if n.type in LOOPS]
+        added = nodes.assignment_of(nodes.inner_of(node))
+        loops = [n for n in nodes.ancestors(node, function.body) if n.type in LOOPS]
         if added is None or added[1] != "+=" or added[0].type != "identifier" or not loops:
             continue
-        within = [n for n in ancestors(node, loops[-1]) if n.type == "if_statement"]
+        within = [n for n in nodes.ancestors(node, loops[-1]) if n.type == "if_statement"]
         if within or any(n.type == "continue_statement" for n in descendants(loops[-1])):
             sums.setdefault(loops[-1].id, (loops[-1], {}))[1].setdefault(function.text(added[0]), node)
     name = next((n for n in ("count", "added", "terms") if n not in function.parsed.words(function.body)), "")
     for loop, statements in sums.values() if name else ():
-        changing = {function.text(a[0]) for n in descendants(loop) if (a := assignment_of(n)) is not None}
+        changing = {function.text(a[0]) for n in descendants(loop) if (a := nodes.assignment_of(n)) is not None}
         changing |= {
             word for n in descendants(loop) if n.type == "update_expression" for word in function.parsed.words(n)
         }
         divisors = []
         for node in function.nodes:
-            left, right = sides_of(node) if operator_of(node) == "/" else (None, None)
-            is_sum = left is not None and function.text(unbracketed(left)) in statements
+            left, right = nodes.sides_of(node) if nodes.operator_of(node) == "/" else (None, None)
+            is_sum = left is not None and function.text(nodes.unbracketed(left)) in statements
             if is_sum and right is not None and node.start_byte > loop.end_byte:
                 divisors.append(right)
         words = {word for divisor in divisors for word in function.parsed.words(divisor)}
@@ -98,7 +85,7 @@ def _after(function: Function, statement: Node, text: str, cost: float, detail: 
 def _copies(function: Function) -> Iterator[tuple[Node, str, str]]:
     """Yield statements that copy an element to an element, with target and source without white space."""
     for node in function.statements:
-        assignment = assignment_of(inner_of(node))
+        assignment = nodes.assignment_of(nodes.inner_of(node))
         if assignment is not None and assignment[1] == "=":
             target, _sign, value = assignment
             if target.type == value.type == "subscript_expression":
@@ -117,7 +104,7 @@ def _second_store(function: Function) -> Iterator[Change]:
         beside = [n for n, _t, _s in pairs if n.parent == block and n in _neighbours(node)]
         if not beside:
             continue
-        assignment = assignment_of(inner_of(node))
+        assignment = nodes.assignment_of(nodes.inner_of(node))
         if assignment is not None:
             last = back[next((t, s) for n, t, s in pairs if n == beside[0])]
             text = f"{function.text(assignment[2])} = {function.text(assignment[0])};"
@@ -134,14 +121,14 @@ def _stored_back(function: Function, declaration: Node) -> Iterator[Change]:
     if kind is None or zero_of(function.text(kind)) == "0":
         return
     for declarator in declaration.children_by_field_name("declarator"):
-        value, name = value_of(declarator), declared_name(declarator)
+        value, name = nodes.value_of(declarator), declared_name(declarator)
         if value is None or value.type != "subscript_expression" or not name:
             continue
         block = declaration.parent
         changes = [
             s
-            for s in (listed(block) if block is not None else [])
-            if (assignment := assignment_of(inner_of(s))) is not None
+            for s in (nodes.listed(block) if block is not None else [])
+            if (assignment := nodes.assignment_of(nodes.inner_of(s))) is not None
             and re.fullmatch(rf"{re.escape(name)}(?:\.\w)?", function.text(assignment[0]))
         ]
         if not changes:
@@ -157,9 +144,9 @@ def _toggle(function: Function, declaration: Node) -> Iterator[Change]:
     """`cur = 1 - cur;` at the end of a loop that takes `1 - cur` for the other one of two buffers and never changes it:
     before the barrier at its end."""
     for declarator in declaration.children_by_field_name("declarator"):
-        name = declared_name(declarator) if value_of(declarator) is not None else ""
+        name = declared_name(declarator) if nodes.value_of(declarator) is not None else ""
         stored = any(
-            is_stored(n) or (n.parent is not None and n.parent.type == "update_expression")
+            nodes.is_stored(n) or (n.parent is not None and n.parent.type == "update_expression")
             for n in function.nodes
             if n.type == "identifier" and function.text(n) == name
         )
@@ -173,9 +160,9 @@ def _toggle(function: Function, declaration: Node) -> Iterator[Change]:
                 or name not in found.groups()
             ):
                 continue
-            loop = next((n for n in ancestors(node, function.body) if n.type in LOOPS), None)
+            loop = next((n for n in nodes.ancestors(node, function.body) if n.type in LOOPS), None)
             body = loop.child_by_field_name("body") if loop is not None else None
-            inner = [n for n in listed(body) if is_statement(n)] if body is not None else []
+            inner = [n for n in nodes.listed(body) if nodes.is_statement(n)] if body is not None else []
             if loop is None or loop.start_byte < declaration.start_byte or len(inner) < 2:
                 continue
             last = inner[-2] if inner[-1] in function.barriers else inner[-1]
@@ -195,7 +182,7 @@ def _second_side(function: Function) -> Iterator[Change]:
             if its_base != base or other == name or its_place.parent != place.parent:
                 continue
             for statement in function.statements:
-                assignment = assignment_of(inner_of(statement))
+                assignment = nodes.assignment_of(nodes.inner_of(statement))
                 if (
                     assignment is None
                     or statement.parent != place.parent
@@ -213,8 +200,8 @@ def _second_side(function: Function) -> Iterator[Change]:
 def _sums(function: Function) -> Iterator[tuple[str, tuple[str, str, Node]]]:
     """Yield variables that are a sum of two terms, with its first term, the second one with its sign, the statement."""
     for node in function.nodes:
-        value = value_of(node)
-        terms = list(terms_of(value)) if value is not None else []
+        value = nodes.value_of(node)
+        terms = list(nodes.terms_of(value)) if value is not None else []
         if len(terms) == 2 and node.parent is not None and node.parent.type == "declaration":
             first, second = terms
             yield (
@@ -232,7 +219,7 @@ def _limited_above(function: Function, value: str, name: str) -> Iterator[str]:
     limits: dict[str, None] = {}
     for node in function.nodes:
         operator = node.child_by_field_name("operator") if node.type == "binary_expression" else None
-        right = sides_of(node)[1]
+        right = nodes.sides_of(node)[1]
         if operator is not None and operator.type in ("<", ">=") and right is not None and right.type == "identifier":
             limits[function.text(right)] = None
     for limit in list(limits)[:2]:
@@ -245,27 +232,29 @@ def _done_else(function: Function, branch: Node) -> Iterator[Change]:
     body, block = branch.child_by_field_name("consequence"), branch.parent
     if body is None or block is None or branch.child_by_field_name("alternative") is not None:
         return
-    if block.type != "compound_statement" or condition_of(branch) is None:
+    if block.type != "compound_statement" or nodes.condition_of(branch) is None:
         return
-    stored = {function.text(a[0]) for n in descendants(body) if (a := assignment_of(n)) is not None and a[1] == "="}
-    later = [n for n in listed(block) if n.start_byte > branch.end_byte]
+    stored = {
+        function.text(a[0]) for n in descendants(body) if (a := nodes.assignment_of(n)) is not None and a[1] == "="
+    }
+    later = [n for n in nodes.listed(block) if n.start_byte > branch.end_byte]
     again = {
         function.text(a[0])
         for n in later
         for d in (n, *descendants(n))
-        if (a := assignment_of(d)) is not None and a[1] == "="
+        if (a := nodes.assignment_of(d)) is not None and a[1] == "="
     }
     if not stored & again or not any("[" in target for target in stored & again):
         return
     if any(b.start_byte > branch.end_byte and b.start_byte < block.end_byte for b in function.barriers):
         return
-    outer = next((n for n in ancestors(branch, function.body) if n.type in LOOPS), None)
+    outer = next((n for n in nodes.ancestors(branch, function.body) if n.type in LOOPS), None)
     is_loop = outer is not None and outer.child_by_field_name("body") == block
     if not is_loop and block != function.body:
         return
     leave = "continue;" if is_loop else "return;"
     edits: tuple[Edit, ...]
-    statements = listed(body) if body.type == "compound_statement" else []
+    statements = nodes.listed(body) if body.type == "compound_statement" else []
     if statements:
         margin = " " * statements[-1].start_point.column
         edits = (function.inserted(statements[-1].end_byte, f"\n{margin}{leave}"),)

@@ -10,24 +10,9 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from grader.repair import nodes
 from grader.repair.comparisons import kind_at
 from grader.repair.function import BUILTINS, Access, Change, Function
-from grader.repair.nodes import (
-    ancestors,
-    arguments_of,
-    assignment_of,
-    condition_of,
-    index_of,
-    inner_of,
-    is_stored,
-    named_in,
-    only_statement,
-    operator_of,
-    outside_brackets,
-    sides_of,
-    unbracketed,
-    value_of,
-)
 from grader.submission.cpp.tree import LOOPS, declared_name, descendants
 
 if TYPE_CHECKING:
@@ -64,15 +49,15 @@ def slip_changes(function: Function) -> Iterator[Change]:
     for node in function.nodes:
         if node.type == "identifier" and function.text(node) in groups:
             yield from _of_elements(function, node, groups[function.text(node)])
-        elif operator_of(node) == "^":
+        elif nodes.operator_of(node) == "^":
             yield from _other_side(function, node)
-        elif operator_of(node) in ("*", "+"):
+        elif nodes.operator_of(node) in ("*", "+"):
             yield from _squared(function, node)
 
 
 def _limits(function: Function, call: Node) -> Iterator[Node]:
     """Yield what may be the upper limit in a call of `min` or `clamp`."""
-    name, arguments = function.callee(call).rpartition("::")[2], arguments_of(call)
+    name, arguments = function.callee(call).rpartition("::")[2], nodes.arguments_of(call)
     if name in LIMITS and len(arguments) == LIMITS[name] + 1:
         yield from arguments[-1:] if name == "clamp" else arguments
 
@@ -81,21 +66,29 @@ def _limited(function: Function) -> Iterator[Change]:
     """`x + r < w ? x + r : w` and `if (x > w) x = w;` with the last element in place of the size."""
     for node in function.nodes:
         condition = node.child_by_field_name("condition")
-        inner = condition_of(node) if node.type == "if_statement" else condition
-        sides = [side for side in sides_of(unbracketed(inner)) if side is not None] if inner is not None else []
-        if len(sides) != 2 or inner is None or operator_of(unbracketed(inner)) not in ("<", "<=", ">", ">="):
+        inner = nodes.condition_of(node) if node.type == "if_statement" else condition
+        sides = (
+            [side for side in nodes.sides_of(nodes.unbracketed(inner)) if side is not None] if inner is not None else []
+        )
+        if (
+            len(sides) != 2
+            or inner is None
+            or nodes.operator_of(nodes.unbracketed(inner)) not in ("<", "<=", ">", ">=")
+        ):
             continue
         places: list[Node | None] = []
         if node.type == "conditional_expression":
             places = [node.child_by_field_name(name) for name in ("consequence", "alternative")]
         elif node.type == "if_statement" and node.child_by_field_name("alternative") is None:
-            assignment = assignment_of(inner_of(only_statement(node.child_by_field_name("consequence"))))
+            assignment = nodes.assignment_of(
+                nodes.inner_of(nodes.only_statement(node.child_by_field_name("consequence")))
+            )
             places = [assignment[0], assignment[2]] if assignment is not None and assignment[1] == "=" else []
         texts = {function.text(side) for side in sides}
         if len(places) != 2 or {function.text(place) for place in places if place is not None} != texts:
             continue
         for limit in places:
-            if limit is None or limit.type not in ("identifier", "field_expression") or is_stored(limit):
+            if limit is None or limit.type not in ("identifier", "field_expression") or nodes.is_stored(limit):
                 continue
             # The comparison may well be right.
             edit = function.inserted(limit.end_byte, " - 1")
@@ -108,24 +101,24 @@ def _limited(function: Function) -> Iterator[Change]:
 def _groups(function: Function) -> Iterator[tuple[str, int]]:
     """Yield variables that hold how many groups of so many elements there are: `const int quads = n / 4`."""
     for node in function.nodes:
-        value = value_of(node)
-        left, right = sides_of(value) if value is not None else (None, None)
+        value = nodes.value_of(node)
+        left, right = nodes.sides_of(value) if value is not None else (None, None)
         text = function.text(right) if right is not None else ""
         is_in_head = node.parent is not None and node.parent.parent is not None and node.parent.parent.type in LOOPS
         if value is None or left is None or left.type != "identifier" or is_in_head or not text.isdigit():
             continue
-        if operator_of(value) == "/" and int(text) > 1:
+        if nodes.operator_of(value) == "/" and int(text) > 1:
             yield declared_name(node), int(text)
-        elif operator_of(value) == ">>" and 0 < int(text) < 8:
+        elif nodes.operator_of(value) == ">>" and 0 < int(text) < 8:
             yield declared_name(node), 1 << int(text)
 
 
 def _of_elements(function: Function, node: Node, width: int) -> Iterator[Change]:
     """An index of single elements, or what it starts from, that begins behind so many groups: `data[quads + i]`."""
-    outer = outside_brackets(node)
-    while operator_of(outer) in ("+", "-"):
-        outer = outside_brackets(outer)
-    value = value_of(outer)
+    outer = nodes.outside_brackets(node)
+    while nodes.operator_of(outer) in ("+", "-"):
+        outer = nodes.outside_brackets(outer)
+    value = nodes.value_of(outer)
     is_index = outer.type == "subscript_argument_list" or (
         value is not None and value.start_byte <= node.start_byte and not _is_limit(function, declared_name(outer))
     )
@@ -141,20 +134,20 @@ def _is_limit(function: Function, name: str) -> bool:
 
 def _other_side(function: Function, node: Node) -> Iterator[Change]:
     """`tile[x][(y + j) ^ y]` with another of the element's names: rows are mixed by what they are stored by."""
-    access = next((a for a in ancestors(node, function.body) if a.type == "subscript_expression"), None)
+    access = next((a for a in nodes.ancestors(node, function.body) if a.type == "subscript_expression"), None)
     while access is not None and access.parent is not None and access.parent.type == "subscript_expression":
         access = access.parent
-    names = list(dict.fromkeys(function.text(n) for n in named_in(access))) if access is not None else []
+    names = list(dict.fromkeys(function.text(n) for n in nodes.named_in(access))) if access is not None else []
     known = function.known_at(node)
     indices = [name for name in names if name in known and known[name].role == "index"][:MOST_NAMES]
     base = access.child_by_field_name("argument") if access is not None else None
-    row = index_of(base) if base is not None and base.type == "subscript_expression" else None
+    row = nodes.index_of(base) if base is not None and base.type == "subscript_expression" else None
     right = node.child_by_field_name("right")
-    if row is not None and right is not None and function.text(unbracketed(right)) != function.text(row):
+    if row is not None and right is not None and function.text(nodes.unbracketed(right)) != function.text(row):
         # Whole, as the row is written: `tile[y + j][x ^ (y + j)]`.
-        text = f"({function.text(row)})" if operator_of(row) else function.text(row)
+        text = f"({function.text(row)})" if nodes.operator_of(row) else function.text(row)
         yield function.replacement("index", right, text, 0.9, "index")
-    for side in sides_of(node):
+    for side in nodes.sides_of(node):
         for name in indices if side is not None and side.type == "identifier" else ():
             if side is not None and name != function.text(side):
                 yield function.replacement("index", side, name, 1.0, "index")
@@ -162,7 +155,7 @@ def _other_side(function: Function, node: Node) -> Iterator[Change]:
 
 def _squared(function: Function, node: Node) -> Iterator[Change]:
     """A constant of the file that is multiplied by itself, or is added where its square may be meant."""
-    left, right = sides_of(node)
+    left, right = nodes.sides_of(node)
     own = {declared_name(n) for n in function.nodes if n.type in ("init_declarator", "declaration")}
     own |= {v.name for v in function.variables if v.start}
     if left is None or right is None:
@@ -170,9 +163,9 @@ def _squared(function: Function, node: Node) -> Iterator[Change]:
     name = function.text(right)
     if right.type != "identifier" or name in own:
         return
-    if operator_of(node) == "*" and function.text(left) == name:
+    if nodes.operator_of(node) == "*" and function.text(left) == name:
         yield function.replacement("expression", node, name, 1.0, "squared", "squared")
-    elif operator_of(node) == "+" and re.search(rf"\b{name}\s*=?\s*\d*\.\d", function.parsed.source.text):
+    elif nodes.operator_of(node) == "+" and re.search(rf"\b{name}\s*=?\s*\d*\.\d", function.parsed.source.text):
         yield function.replacement("expression", right, f"{name} * {name}", 1.8, "squared")
 
 
@@ -183,7 +176,7 @@ def _other_buffer(function: Function) -> Iterator[Change]:
     """`cur = t & 1, next = t & 1` with the other one of two buffers in one of them."""
     first: dict[str, Node] = {}
     for node in function.nodes:
-        value = value_of(node)
+        value = nodes.value_of(node)
         text = "".join(function.text(value).split()) if value is not None else ""
         parts = _TOGGLE.fullmatch(text)
         if value is None or parts is None:
@@ -208,7 +201,7 @@ def _as_stored(function: Function) -> Iterator[Change]:
     read: dict[str, list[Access]] = {}
     for access in function.accesses:
         if access.array in own:
-            (stored if is_stored(access.node) else read).setdefault(access.array, []).append(access)
+            (stored if nodes.is_stored(access.node) else read).setdefault(access.array, []).append(access)
     for array in stored.keys() & read.keys():
         if max(len(stored[array]), len(read[array])) > MOST_ACCESSES:
             continue
@@ -261,7 +254,7 @@ def _member_of(function: Function, node: Node) -> tuple[Node, str, str, bool] | 
         return None
     name, member = function.text(base), function.text(field)
     is_vector = len(member) == 1 and member in MEMBERS and name not in BUILTINS
-    return (field, name, member, is_stored(node)) if is_vector else None
+    return (field, name, member, nodes.is_stored(node)) if is_vector else None
 
 
 def _other_way_round(function: Function, node: Node) -> Iterator[Change]:
@@ -271,7 +264,7 @@ def _other_way_round(function: Function, node: Node) -> Iterator[Change]:
         return
     edits = function.exchanged(one, other)
     is_number = [n.type == "number_literal" or function.callee(n).startswith("make_") for n in (one, other)]
-    lets_in = any(operator_of(n) in ("<", "<=") for n in (condition, *descendants(condition)))
+    lets_in = any(nodes.operator_of(n) in ("<", "<=") for n in (condition, *descendants(condition)))
     cost = 0.4 if lets_in and is_number == [True, False] else 2.0
     yield Change("expression", function.line(node), edits, cost, "turned", "turned_values")
 
@@ -281,8 +274,8 @@ def _factors(function: Function) -> Iterator[Change]:
     places = [
         (side, function.text(side))
         for node in function.nodes
-        if operator_of(node) == "*" and kind_at(function, node) == "index"
-        for side in sides_of(node)
+        if nodes.operator_of(node) == "*" and kind_at(function, node) == "index"
+        for side in nodes.sides_of(node)
         if side is not None and side.type == "number_literal" and function.text(side).isdigit()
     ]
     count = Counter(text for _side, text in places)
@@ -306,11 +299,13 @@ def _outside_dimensions(function: Function) -> Iterator[Change]:
             if index.type != "identifier" or known is None or known.role != "index" or not size:
                 continue
             test = f"{known.name} < {size}"
-            branch = next((a for a in ancestors(index, function.body) if a.type == "if_statement"), None)
-            condition = condition_of(branch) if branch is not None else None
-            statement = next((a for a in ancestors(index, function.body) if a.type == "expression_statement"), None)
+            branch = next((a for a in nodes.ancestors(index, function.body) if a.type == "if_statement"), None)
+            condition = nodes.condition_of(branch) if branch is not None else None
+            statement = next(
+                (a for a in nodes.ancestors(index, function.body) if a.type == "expression_statement"), None
+            )
             if branch is not None and condition is not None and known.name in function.parsed.words(condition):
-                if test not in function.text(condition) and operator_of(condition) != "||":
+                if test not in function.text(condition) and nodes.operator_of(condition) != "||":
                     edit = function.inserted(condition.end_byte, f" && {test}")
                     yield Change("guard", function.line(branch), (edit,), 1.0, "dimension")
             elif statement is not None and statement not in function.barriers:
@@ -324,7 +319,7 @@ def _dimensions(function: Function, declarator: Node) -> list[str]:
     current: Node | None = declarator
     while current is not None and current.type == "array_declarator":
         size = current.child_by_field_name("size")
-        sizes.append(function.text(size) if size is not None and not operator_of(size) else "")
+        sizes.append(function.text(size) if size is not None and not nodes.operator_of(size) else "")
         current = current.child_by_field_name("declarator")
     return sizes[::-1]
 
@@ -334,7 +329,7 @@ def _indices(access: Node) -> list[Node]:
     indices = []
     current: Node | None = access
     while current is not None and current.type == "subscript_expression":
-        index = index_of(current)
+        index = nodes.index_of(current)
         indices += [index] if index is not None else []
         current = current.child_by_field_name("argument")
     return indices[::-1]
@@ -342,8 +337,8 @@ def _indices(access: Node) -> list[Node]:
 
 def _chained(function: Function, node: Node) -> Iterator[Change]:
     """`a[i] = b[i] = v` with one of the two targets: the other may still be needed as it was."""
-    outer = assignment_of(node)
-    inner = assignment_of(outer[2]) if outer is not None else None
+    outer = nodes.assignment_of(node)
+    inner = nodes.assignment_of(outer[2]) if outer is not None else None
     for one, cost in ((outer, 0.9), (inner, 1.2)) if outer is not None and inner is not None else ():
         if one is not None and inner is not None and one[1] == inner[1] == "=":
             text = f"{function.text(one[0])} = {function.text(inner[2])}"
@@ -356,13 +351,13 @@ _SHUFFLES = re.compile(r"__shfl(?:_up|_down|_xor)?_sync")
 
 def _clamped(function: Function, node: Node) -> Iterator[Change]:
     """`tile[t] = a[min(j, n - 1)]` with 0 where there is no more: the last element would be counted again and again."""
-    assignment = assignment_of(node)
+    assignment = nodes.assignment_of(node)
     value = assignment[2] if assignment is not None and assignment[1] == "=" else None
-    index = index_of(value) if value is not None and value.type == "subscript_expression" else None
+    index = nodes.index_of(value) if value is not None and value.type == "subscript_expression" else None
     if value is None or index is None or function.callee(index).rpartition("::")[2] != "min":
         return
     array = function.text(value.children[0])
-    for own, other in zip(arguments_of(index), arguments_of(index)[::-1], strict=True):
+    for own, other in zip(nodes.arguments_of(index), nodes.arguments_of(index)[::-1], strict=True):
         last = _LESS_ONE.fullmatch(function.text(other))
         if last is None or other == own:
             continue
@@ -376,10 +371,10 @@ def _clamped(function: Function, node: Node) -> Iterator[Change]:
 
 def _part_of_warp(function: Function, branch: Node) -> Iterator[Change]:
     """`if (threadIdx.x < 8)` around a shuffle of all lanes with 32 in place of the 8."""
-    condition, body = condition_of(branch), branch.child_by_field_name("consequence")
-    if condition is None or body is None or operator_of(unbracketed(condition)) != "<":
+    condition, body = nodes.condition_of(branch), branch.child_by_field_name("consequence")
+    if condition is None or body is None or nodes.operator_of(nodes.unbracketed(condition)) != "<":
         return
-    limit = unbracketed(condition).child_by_field_name("right")
+    limit = nodes.unbracketed(condition).child_by_field_name("right")
     if limit is None or not any(_SHUFFLES.fullmatch(function.callee(n)) for n in descendants(body)):
         return
     constants = function.parsed.constants

@@ -6,18 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from grader.repair import nodes
 from grader.repair.function import Change, Function, Variable, zero_of
-from grader.repair.nodes import (
-    ancestors,
-    arguments_of,
-    assignment_of,
-    condition_of,
-    inner_of,
-    only_statement,
-    operator_of,
-    sides_of,
-    value_of,
-)
 from grader.submission.cpp.tree import LOOPS, declared_name, descendants
 from grader.submission.lexical import Edit
 
@@ -128,7 +118,7 @@ def _shadowing(function: Function, node: Node) -> Iterator[Change]:
     if is_hiding and node.parent is not None and node.parent.type == "compound_statement":
         yield Change("expression", function.line(node), (function.removed(node),), 0.2, "shadowed", "shadowed")
         yield function.replacement("expression", node, f"{function.text(declarators[0])};", 0.4, "shadowed", "shadowed")
-        value = value_of(declarators[0])
+        value = nodes.value_of(declarators[0])
         text = f"{name} += {function.text(value)};" if value is not None else ""
         yield function.replacement("expression", node, text, 0.6, "shadowed", "shadowed")
 
@@ -140,7 +130,7 @@ def _declared_alone(function: Function) -> Iterator[Change]:
     """
     for node in function.nodes:
         following = node.next_named_sibling if node.type == "ERROR" else None
-        assignment = assignment_of(inner_of(following))
+        assignment = nodes.assignment_of(nodes.inner_of(following))
         if following is None or assignment is None or [n.type for n in node.children] != ["primitive_type"]:
             continue
         if function.text(assignment[0]) in function.known_at(node):
@@ -159,7 +149,7 @@ def _first_values(function: Function, node: Node) -> Iterator[Change]:
             name = declarator.child_by_field_name("declarator")
             variable = next((v for v in function.variables if name is not None and v.name == function.text(name)), None)
             if value is not None and variable is not None and variable.role == "value" and function.text(value) != "0":
-                assignments = [a for n in function.nodes if (a := assignment_of(n)) is not None]
+                assignments = [a for n in function.nodes if (a := nodes.assignment_of(n)) is not None]
                 is_sum = any(function.text(a[0]) == variable.name and _goes_on(function, *a) for a in assignments)
                 cost, group = (1.2, "reset") if is_sum else (2.2, "zero")
                 yield function.replacement("initial_value", value, "0", cost, group, line=function.line(declarator))
@@ -172,7 +162,7 @@ def _first_values(function: Function, node: Node) -> Iterator[Change]:
 def _takes_fractions(function: Function, name: Node | None) -> bool:
     """Whether a variable is added to what is made of floating-point numbers."""
     fractions = {v.name for v in function.variables if _FRACTION.fullmatch(v.type)}
-    added = [a for n in function.nodes if (a := assignment_of(n)) is not None and a[1] == "+="]
+    added = [a for n in function.nodes if (a := nodes.assignment_of(n)) is not None and a[1] == "+="]
     values = [value for target, _sign, value in added if name and function.text(target) == function.text(name)]
     return any(fractions & function.parsed.words(value) for value in values)
 
@@ -180,7 +170,7 @@ def _takes_fractions(function: Function, name: Node | None) -> bool:
 def _stale(function: Function, node: Node) -> Iterator[Change]:
     """`x = f(x, y); y = g(x, y);` with `x` as it was before in the second statement."""
     following, block = node.next_named_sibling, node.parent
-    first, second = assignment_of(inner_of(node)), assignment_of(inner_of(following))
+    first, second = nodes.assignment_of(nodes.inner_of(node)), nodes.assignment_of(nodes.inner_of(following))
     if first is None or second is None or following is None or block is None or block.type != "compound_statement":
         return
     (x, _sign, value), (y, _next_sign, next_value) = first, second
@@ -202,7 +192,7 @@ _ADDED = {"+=": "", "-=": "-"}
 def _atomic(function: Function, node: Node) -> Iterator[Change]:
     """`a[i] += v`, `a[i]++` and `a[i] = a[i] + v` of an array that several threads add to, as one atomic addition; also
     where `a[i]` goes through a variable."""
-    inner, assignment = inner_of(node), assignment_of(inner_of(node))
+    inner, assignment = nodes.inner_of(node), nodes.assignment_of(nodes.inner_of(node))
     place: Node | None = None
     added = ""
     edits: tuple[Edit, ...] = ()
@@ -213,8 +203,8 @@ def _atomic(function: Function, node: Node) -> Iterator[Change]:
         text, own = function.text(right), function.text(place)
         if operator in _ADDED:
             added = f"{_ADDED[operator]}({text})" if _ADDED[operator] else text
-        elif operator == "=" and operator_of(right) == "+":
-            sides = [function.text(side) for side in sides_of(right) if side is not None]
+        elif operator == "=" and nodes.operator_of(right) == "+":
+            sides = [function.text(side) for side in nodes.sides_of(right) if side is not None]
             read = _read_before(function, node, own)
             name = declared_name(read) if read is not None else ""
             for one, other in (sides, sides[::-1]):
@@ -235,11 +225,11 @@ _BITS = re.compile(r"__float_as_int\s*\((?P<value>[^()]+)\)")
 
 def _of_bits(function: Function, statement: Node) -> Iterator[Change]:
     """`atomicMax((int *)a, __float_as_int(v))`: as whole numbers negative floats are ordered the other way round."""
-    node = inner_of(statement)
+    node = nodes.inner_of(statement)
     if node is None or node.type != "call_expression":
         return
     other = {"atomicMax": "atomicMin", "atomicMin": "atomicMax"}.get(function.callee(node), "")
-    arguments = arguments_of(node)
+    arguments = nodes.arguments_of(node)
     place = _AS_INT.fullmatch(function.text(arguments[0])) if other and len(arguments) == 2 else None
     bits = _BITS.fullmatch(function.text(arguments[1])) if place is not None else None
     if place is None or bits is None:
@@ -257,15 +247,17 @@ _LANE = re.compile(r".*threadIdx\.x.*(?:%(?:32|warpSize)|&(?:31|0x1f))\)?")
 
 def _by_one_thread(function: Function, node: Node) -> Iterator[Change]:
     """An atomic operation, or a store after shuffles, that one thread of a block or of a warp alone is to carry out."""
-    inner = inner_of(node)
-    assignment = assignment_of(inner)
+    inner = nodes.inner_of(node)
+    assignment = nodes.assignment_of(inner)
     is_atomic = inner is not None and function.callee(inner).startswith("atomic")
     if not is_atomic and (assignment is None or assignment[0].type != "subscript_expression"):
         return
-    values = ((declared_name(n), v) for n in function.nodes if (v := value_of(n)) is not None)
+    values = ((declared_name(n), v) for n in function.nodes if (v := nodes.value_of(n)) is not None)
     lanes = [name for name, value in values if _LANE.fullmatch("".join(function.text(value).split()))]
     around = [
-        function.names_in(c) for outer in ancestors(node, function.body) if (c := condition_of(outer)) is not None
+        function.names_in(c)
+        for outer in nodes.ancestors(node, function.body)
+        if (c := nodes.condition_of(outer)) is not None
     ]
     if any(words & {"threadIdx", *lanes} for words in around):
         return
@@ -281,7 +273,7 @@ def _read_before(function: Function, node: Node, element: str) -> Node | None:
     """Return the declarator of a variable that holds an element for the statement alone that stands after it."""
     before = node.prev_named_sibling
     declarators = before.children_by_field_name("declarator") if before is not None else []
-    value = value_of(declarators[0]) if len(declarators) == 1 else None
+    value = nodes.value_of(declarators[0]) if len(declarators) == 1 else None
     if value is None or function.text(value) != element:
         return None
     name = declared_name(declarators[0])
@@ -290,7 +282,7 @@ def _read_before(function: Function, node: Node, element: str) -> Node | None:
 
 
 def _else_zero(function: Function, node: Node) -> Iterator[Change]:
-    assignment = assignment_of(inner_of(only_statement(node.child_by_field_name("consequence"))))
+    assignment = nodes.assignment_of(nodes.inner_of(nodes.only_statement(node.child_by_field_name("consequence"))))
     if assignment is None or node.child_by_field_name("alternative") is not None:
         return
     left = assignment[0]
@@ -305,7 +297,7 @@ def _else_zero(function: Function, node: Node) -> Iterator[Change]:
 
 def _reset(function: Function, node: Node) -> Iterator[Change]:
     """A sum set to 0 where each of the loops around it begins; `_first_values` does so where it is declared."""
-    assignment = assignment_of(inner_of(node))
+    assignment = nodes.assignment_of(nodes.inner_of(node))
     if assignment is None or assignment[0].type != "identifier" or not _goes_on(function, *assignment):
         return
     variable = function.known_at(node).get(function.text(assignment[0]))
@@ -314,7 +306,7 @@ def _reset(function: Function, node: Node) -> Iterator[Change]:
     zeroed = f"{variable.name} = 0;\n"
     is_set = any(n.type == "init_declarator" and declared_name(n) == variable.name for n in function.nodes)
     detail = "goes_on" if is_set else "missing"
-    for outer in ancestors(node, function.body):
+    for outer in nodes.ancestors(node, function.body):
         if outer.type not in LOOPS or outer.start_byte < variable.start:
             continue
         body = outer.child_by_field_name("body")
@@ -324,7 +316,7 @@ def _reset(function: Function, node: Node) -> Iterator[Change]:
             places = []
         first_cost = 1.0 if _is_declared_before(outer, variable) else 2.6
         for place, cost in (*places, *((first, first_cost) for first in firsts)):
-            around = (a for a in ancestors(place, function.body) if a.type in LOOPS)
+            around = (a for a in nodes.ancestors(place, function.body) if a.type in LOOPS)
             if is_set and not any(a.start_byte >= variable.start for a in around):
                 continue
             text = f"{zeroed}{function.indent(place)}"
@@ -335,14 +327,14 @@ def _reset(function: Function, node: Node) -> Iterator[Change]:
 
 def _onto_unset(function: Function, node: Node) -> Iterator[Change]:
     """`out[i * n + j] += v` with these elements set to 0 before the loop over what is added up."""
-    assignment = assignment_of(inner_of(node))
+    assignment = nodes.assignment_of(nodes.inner_of(node))
     if assignment is None or assignment[1] != "+=" or assignment[0].type != "subscript_expression":
         return
     left = function.text(assignment[0])
     array = function.known_at(node).get(left.partition("[")[0])
     if array is None or array.role != "array" or array.start != function.body.start_byte:
         return
-    loops = [a for a in ancestors(node, function.body) if a.type == "for_statement"]
+    loops = [a for a in nodes.ancestors(node, function.body) if a.type == "for_statement"]
     words = function.parsed.words(assignment[0])
     counted = [(loop, _counter(function, loop)) for loop in loops]
     summed = [loop for loop, name in counted if name and name not in words]
@@ -365,7 +357,7 @@ def _counter(function: Function, loop: Node) -> str:
     """Return what a loop counts by, as its start names it."""
     start = loop.child_by_field_name("initializer")
     declarator = start.child_by_field_name("declarator") if start is not None else None
-    assignment = assignment_of(start)
+    assignment = nodes.assignment_of(start)
     return declared_name(declarator) if declarator is not None else function.text(assignment[0]) if assignment else ""
 
 
@@ -380,15 +372,15 @@ def _is_declared_before(loop: Node, variable: Variable) -> bool:
 
 def _is_stored_behind(function: Function, loop: Node, variable: Variable) -> bool:
     """Whether a sum is stored behind its loop, within another loop that does not reset it."""
-    around = next((a for a in ancestors(loop, function.body) if a.type in LOOPS), None)
+    around = next((a for a in nodes.ancestors(loop, function.body) if a.type in LOOPS), None)
     if around is None or loop.parent is None or around.start_byte < variable.start:
         return False
     behind = (n for n in loop.parent.named_children if n.start_byte > loop.start_byte)
-    values = [assignment[2] for n in behind if (assignment := assignment_of(inner_of(n))) is not None]
+    values = [assignment[2] for n in behind if (assignment := nodes.assignment_of(nodes.inner_of(n))) is not None]
     is_reset = any(
         assignment[1] == "=" and function.text(assignment[0]) == variable.name
         for n in descendants(around)
-        if (assignment := assignment_of(n)) is not None
+        if (assignment := nodes.assignment_of(n)) is not None
     )
     return not is_reset and any(variable.name in function.parsed.words(value) for value in values)
 

@@ -13,20 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from grader.repair import nodes
 from grader.repair.comparisons import kind_at
 from grader.repair.function import BUILTINS, Access, Change, Function, Variable, is_own_call
-from grader.repair.nodes import (
-    ancestors,
-    arguments_of,
-    index_of,
-    is_stored,
-    named_in,
-    operator_of,
-    outside_brackets,
-    sides_of,
-    terms_of,
-    value_of,
-)
 from grader.submission.cpp.tree import WORD, declared_name, descendants
 
 if TYPE_CHECKING:
@@ -85,7 +74,7 @@ def _indices(function: Function, node: Node) -> Iterator[_Index]:
     elif value is not None and value.type != "initializer_list" and kind_at(function, value) == "index":
         yield _Index(value, _pointed(function, value), in_brackets=False)
     elif node.type == "call_expression" and is_own_call(function, node):
-        for argument in arguments_of(node):
+        for argument in nodes.arguments_of(node):
             pointed = _pointed(function, argument)
             if pointed or kind_at(function, argument) == "index":
                 yield _Index(argument, pointed, in_brackets=False)
@@ -94,14 +83,16 @@ def _indices(function: Function, node: Node) -> Iterator[_Index]:
 def _pointed(function: Function, node: Node) -> str:
     """Return the array that an offset is added to; "" for what is no pointer, or a mere name."""
     variables = function.known_at(node)
-    terms = [function.text(term) for _sign, term in terms_of(node)] if operator_of(node) in ("+", "-") else []
+    terms = (
+        [function.text(term) for _sign, term in nodes.terms_of(node)] if nodes.operator_of(node) in ("+", "-") else []
+    )
     return next((text for text in terms if text in variables and variables[text].role == "array"), "")
 
 
 def _sums_within(index: Node) -> Iterator[Node]:
     """The sums in an index that are no part of another one: `(t * S + ty) * n`, `min(base + s, n - 1)`."""
     for node in descendants(index):
-        if operator_of(node) in ("+", "-") and operator_of(outside_brackets(node)) not in ("+", "-"):
+        if nodes.operator_of(node) in ("+", "-") and nodes.operator_of(nodes.outside_brackets(node)) not in ("+", "-"):
             yield node
 
 
@@ -109,8 +100,8 @@ def _halos(function: Function, index: Node) -> set[str]:
     """Return the terms of an index that are made of sizes alone, such as "-radius"."""
     variables = function.known_at(index)
     halos = set()
-    for sign, term in terms_of(index):
-        names = {function.text(node) for node in named_in(term)}
+    for sign, term in nodes.terms_of(index):
+        names = {function.text(node) for node in nodes.named_in(term)}
         if names and all(name in variables and variables[name].role == "size" for name in names):
             halos.add(sign + function.text(term))
     return halos
@@ -119,7 +110,7 @@ def _halos(function: Function, index: Node) -> set[str]:
 def _as_other_side(function: Function) -> Iterator[tuple[Node, str]]:
     """Of `s[t - radius] = in[i]` the term that one side has, and the index of the other."""
     for node in function.nodes:
-        left, right = sides_of(node)
+        left, right = nodes.sides_of(node)
         if node.type != "assignment_expression" or left is None or right is None:
             continue
         targets = [index.node for index in _indices(function, left)]
@@ -148,7 +139,7 @@ def _as_other_access(function: Function, indices: list[_Index]) -> Iterator[tupl
 
 def _others(function: Function, index: _Index, halos: set[str]) -> frozenset[str]:
     """Return the terms of an index without its halos and its array."""
-    terms = {sign + function.text(term) for sign, term in terms_of(index.node)}
+    terms = {sign + function.text(term) for sign, term in nodes.terms_of(index.node)}
     return frozenset(terms - halos - {f"+{index.array}"})
 
 
@@ -156,13 +147,13 @@ def _rows(function: Function, indices: list[_Index]) -> Iterator[Change]:
     """`s[i * n + k]` for `s[k]`: the row that other indices have, those of the same array first."""
     rows: dict[str, dict[str, None]] = {}
     for index in indices:
-        for sign, term in terms_of(index.node) if index.array else ():
-            if sign == "+" and operator_of(term) == "*":
+        for sign, term in nodes.terms_of(index.node) if index.array else ():
+            if sign == "+" and nodes.operator_of(term) == "*":
                 rows.setdefault(index.array, {})[function.text(term)] = None
     every_row = dict.fromkeys(row for of_array in rows.values() for row in of_array)
     for index in indices:
-        terms = [term for _sign, term in terms_of(index.node)]
-        is_of_row = any(operator_of(term) == "*" for term in terms)
+        terms = [term for _sign, term in nodes.terms_of(index.node)]
+        is_of_row = any(nodes.operator_of(term) == "*" for term in terms)
         if not index.in_brackets or is_of_row or any(term.type not in PLAIN for term in terms):
             continue
         words, known = function.names_in(index.node), function.known_at(index.node)
@@ -184,7 +175,7 @@ def _of_thread(function: Function) -> Iterator[Change]:
     """An element's number in the whole grid of which a part was left out: of `blockIdx.x * blockDim.x` the thread, of
     `blockDim.x + threadIdx.x` the block, of `k` what a loop over a block's part starts from."""
     for node in function.nodes:
-        value = value_of(node)
+        value = nodes.value_of(node)
         if value is None or kind_at(function, value) != "index":
             continue
         text, line, name = "".join(function.text(value).split()), function.line(node), declared_name(node)
@@ -206,14 +197,14 @@ def _of_thread(function: Function) -> Iterator[Change]:
 def _first_elements(function: Function, node: Node) -> Iterator[str]:
     """Yield variables that hold the number of a block's first element."""
     for declared in function.nodes:
-        value = value_of(declared)
+        value = nodes.value_of(declared)
         text = "".join(function.text(value).split()) if value is not None else ""
         if declared.end_byte < node.start_byte and _OF_BLOCK.fullmatch(text):
             yield declared_name(declared)
 
 
 def _added(function: Function, index: Node, *, in_brackets: bool) -> Iterator[Change]:
-    if index.type not in PLAIN and operator_of(index) not in ("+", "-", "*"):
+    if index.type not in PLAIN and nodes.operator_of(index) not in ("+", "-", "*"):
         return
     variables = function.known_at(index)
     words, text = function.names_in(index), function.text(index)
@@ -237,7 +228,7 @@ def _added(function: Function, index: Node, *, in_brackets: bool) -> Iterator[Ch
 
 def _lengths_of_rows(function: Function, index: Node) -> frozenset[str]:
     """Return the names in the sizes of an array with several dimensions that an index stands in."""
-    access = next((a for a in ancestors(index, function.body) if a.type == "subscript_expression"), None)
+    access = next((a for a in nodes.ancestors(index, function.body) if a.type == "subscript_expression"), None)
     inner = access.child_by_field_name("argument") if access is not None else None
     outer = access.parent if access is not None else None
     is_one_of_several = inner is not None and inner.type == "subscript_expression"
@@ -257,8 +248,8 @@ def _multiplied(
     own: factors of the function by what they multiply.  factors: all that may be meant.
     """
     variables = function.known_at(index)
-    for _sign, term in terms_of(index):
-        is_product = operator_of(term) == "*"
+    for _sign, term in nodes.terms_of(index):
+        is_product = nodes.operator_of(term) == "*"
         text = function.text(term)
         is_array = text in variables and variables[text].role == "array"
         if not is_product and (is_array or term.type not in PLAIN):
@@ -281,10 +272,10 @@ def _factors(function: Function) -> dict[str, dict[str, None]]:
     """Return what products multiply by, such as "n * n", by their first factor without its axis, such as "blockIdx"."""
     factors: dict[str, dict[str, None]] = {}
     for node in function.nodes:
-        if operator_of(node) != "*" or (node.parent is not None and operator_of(node.parent) == "*"):
+        if nodes.operator_of(node) != "*" or (node.parent is not None and nodes.operator_of(node.parent) == "*"):
             continue
         first = node
-        while operator_of(first) == "*" and (left := first.child_by_field_name("left")) is not None:
+        while nodes.operator_of(first) == "*" and (left := first.child_by_field_name("left")) is not None:
             first = left
         rest = function.parsed.data[first.end_byte : node.end_byte].decode("utf-8", errors="replace")
         text = " ".join(rest.split()).removeprefix("*").strip()
@@ -317,9 +308,9 @@ def _sum_of(node: Node) -> Node:
     """Return the whole sum that a node is a term of, through products and brackets; else the node."""
     whole, inner = node, node
     while (outer := inner.parent) is not None:
-        if operator_of(outer) in ("+", "-"):
+        if nodes.operator_of(outer) in ("+", "-"):
             whole = outer
-        elif operator_of(outer) != "*" and outer.type != "parenthesized_expression":
+        elif nodes.operator_of(outer) != "*" and outer.type != "parenthesized_expression":
             break
         inner = outer
     return whole
@@ -327,15 +318,15 @@ def _sum_of(node: Node) -> Node:
 
 def _term_of(node: Node) -> Node:
     term = node
-    while (outer := term.parent) is not None and operator_of(outer) == "*":
+    while (outer := term.parent) is not None and nodes.operator_of(outer) == "*":
         term = outer
     return term
 
 
 def _place(function: Function, access: Access) -> tuple[str, str, str] | None:
     """Of `in[k - cols]` what precedes the last sign of its index, the sign, and the distance; None of any other."""
-    inner = index_of(access.node)
-    sign = operator_of(inner) if inner is not None else ""
+    inner = nodes.index_of(access.node)
+    sign = nodes.operator_of(inner) if inner is not None else ""
     left, right = (inner.child_by_field_name(side) if inner is not None else None for side in ("left", "right"))
     if sign not in MIRRORED or left is None or right is None:
         return None
@@ -357,7 +348,9 @@ def _neighbours(function: Function, accesses: list[Access]) -> Iterator[Change]:
         elif len(places) > 1:
             term = _term_of(access.node)
             outer = term.parent
-            is_taken = outer is not None and operator_of(outer) == "-" and outer.child_by_field_name("right") == term
+            is_taken = (
+                outer is not None and nodes.operator_of(outer) == "-" and outer.child_by_field_name("right") == term
+            )
             text = function.text(term).replace(function.text(access.node), other, 1)
             edit = function.inserted(term.end_byte, f" {'-' if is_taken else '+'} {text}")
             yield Change("expression", line, (edit,), 1.0, "neighbour", "neighbour")
@@ -378,9 +371,9 @@ def _counted(function: Function) -> Iterator[Change]:
     own = Counter(access.array for access in function.accesses)
     for node in function.nodes if function.accesses else ():
         right = node.child_by_field_name("right")
-        if operator_of(node) != "-" or right is None or right.type not in ("subscript_expression", "identifier"):
+        if nodes.operator_of(node) != "-" or right is None or right.type not in ("subscript_expression", "identifier"):
             continue
-        if any(outer.type == "subscript_argument_list" for outer in ancestors(node, function.body)):
+        if any(outer.type == "subscript_argument_list" for outer in nodes.ancestors(node, function.body)):
             continue
         array = function.text(right).partition("[")[0]
         for times in sorted(({own[array] - 1} | {2, 4}) - {-1, 0, 1}):
@@ -403,14 +396,14 @@ def _used(function: Function, variable: Variable) -> Iterator[Change]:
     if variable.role == "array":
         is_of_indices = "int" in variable.type or "size" in variable.type or "long" in variable.type
         for access in function.accesses:
-            index = index_of(access.node)
+            index = nodes.index_of(access.node)
             if index is None:
                 continue
             line, text = function.line(access.node), function.text(index)
             if is_of_indices:
                 edit = function.replaced(index, f"{variable.name}[{text}]")
                 yield Change("index", line, (edit,), UNUSED, "unused", "unused")
-            elif not is_stored(access.node):
+            elif not nodes.is_stored(access.node):
                 for own in dict.fromkeys([text, *_loop_indices(function, access.node)]):
                     edit = function.inserted(access.node.end_byte, f" * {variable.name}[{own}]")
                     yield Change("expression", line, (edit,), UNUSED + 0.4, "unused", "unused")
@@ -423,13 +416,17 @@ def _used(function: Function, variable: Variable) -> Iterator[Change]:
         if value is None or value.type == "initializer_list":
             continue
         line = function.line(value)
-        if operator_of(value) in ("+", "-") and (right := value.child_by_field_name("right")) is not None:
+        if nodes.operator_of(value) in ("+", "-") and (right := value.child_by_field_name("right")) is not None:
             text = function.text(right)
-            text = f"({text})" if operator_of(right) in ("+", "-") else text
+            text = f"({text})" if nodes.operator_of(right) in ("+", "-") else text
             yield function.replacement("expression", right, f"{variable.name} * {text}", UNUSED, *_UNUSED, line=line)
         text = function.text(value)
         text = f"({text})" if value.type == "binary_expression" else text
-        if any(operator_of(outer) for outer in ancestors(value, function.body)) or "[" in text or "(" in text:
+        if (
+            any(nodes.operator_of(outer) for outer in nodes.ancestors(value, function.body))
+            or "[" in text
+            or "(" in text
+        ):
             edit = function.replaced(value, f"{variable.name} * {text}")
             yield Change("expression", line, (edit,), UNUSED + 0.2, *_UNUSED)
         for sign in "+-":
@@ -441,7 +438,7 @@ _UNUSED = ("unused", "unused")
 
 
 def _loop_indices(function: Function, node: Node) -> Iterator[str]:
-    loops = [outer for outer in ancestors(node, function.body) if outer.type == "for_statement"]
+    loops = [outer for outer in nodes.ancestors(node, function.body) if outer.type == "for_statement"]
     for loop in loops:
         start = loop.child_by_field_name("initializer")
         if start is not None:

@@ -9,23 +9,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from grader.repair import nodes
 from grader.repair.function import Change, Function
-from grader.repair.nodes import (
-    ancestors,
-    arguments_of,
-    assignment_of,
-    condition_of,
-    index_of,
-    inner_of,
-    is_stored,
-    listed,
-    named_in,
-    only_leaves,
-    operator_of,
-    outside_brackets,
-    sides_of,
-    value_of,
-)
 from grader.submission.cpp.tree import LOOPS, declared_name, descendants
 
 if TYPE_CHECKING:
@@ -48,9 +33,9 @@ def typing_changes(function: Function) -> Iterator[Change]:
     # Those of a function that is called count as well.
     shuffles = "__shfl" in function.parsed.source.text
     for node in function.nodes:
-        if operator_of(node) in ("+", "-", "*", "/", "%"):
+        if nodes.operator_of(node) in ("+", "-", "*", "/", "%"):
             yield from _parentheses(function, node)
-        if operator_of(node) == "*":
+        if nodes.operator_of(node) == "*":
             yield from _literal_block(function, node)
         if node.type == "compound_statement":
             yield from _neighbours(function, node)
@@ -69,15 +54,15 @@ def typing_changes(function: Function) -> Iterator[Change]:
 
 def _parentheses(function: Function, node: Node) -> Iterator[Change]:
     """`a + b / c` as `(a + b) / c`, `a / b + c` as `a / (b + c)`: a term that belongs to a factor."""
-    left, right = sides_of(node)
-    if left is None or right is None or operator_of(node) not in ("+", "-") or "blockIdx" in function.text(node):
+    left, right = nodes.sides_of(node)
+    if left is None or right is None or nodes.operator_of(node) not in ("+", "-") or "blockIdx" in function.text(node):
         return
     for inner, outer in ((right, left), (left, right)):
-        sign = operator_of(inner)
-        one, other = sides_of(inner)
+        sign = nodes.operator_of(inner)
+        one, other = nodes.sides_of(inner)
         if sign not in ("*", "/", "%") or one is None or other is None:
             continue
-        sum_sign = operator_of(node)
+        sum_sign = nodes.operator_of(node)
         if inner == right:
             text = f"({function.text(outer)} {sum_sign} {function.text(one)}) {sign} {function.text(other)}"
             is_nothing = sign == "/" and all(function.text(n).isdigit() for n in (one, other))
@@ -90,7 +75,7 @@ def _parentheses(function: Function, node: Node) -> Iterator[Change]:
 
 def _literal_block(function: Function, node: Node) -> Iterator[Change]:
     """`blockIdx.x * 32 + threadIdx.x` with `blockDim.x`: the number is that of another block."""
-    sides = sides_of(node)
+    sides = nodes.sides_of(node)
     for one, other in (sides, sides[::-1]):
         if one is None or other is None or other.type != "number_literal":
             continue
@@ -108,15 +93,15 @@ def _other_axis(function: Function) -> Iterator[Change]:
     pairs: dict[str, set[str]] = {}
     places: list[tuple[str, str, Node]] = []
     for node in function.nodes:
-        sides = sides_of(node) if operator_of(node) in _AXIS else (None, None)
-        if function.callee(node).rpartition("::")[2] in ("min", "max") and len(arguments_of(node)) == 2:
-            sides = (arguments_of(node)[0], arguments_of(node)[1])
+        sides = nodes.sides_of(node) if nodes.operator_of(node) in _AXIS else (None, None)
+        if function.callee(node).rpartition("::")[2] in ("min", "max") and len(nodes.arguments_of(node)) == 2:
+            sides = (nodes.arguments_of(node)[0], nodes.arguments_of(node)[1])
         roles = {name: v.role for name, v in function.known_at(node).items()} if sides[0] is not None else {}
         for one, limit in (sides, sides[::-1]):
             if one is None or limit is None:
                 continue
-            own = [n for n in named_in(one) if roles.get(function.text(n)) == "index"]
-            sizes = [n for n in named_in(limit) if roles.get(function.text(n)) == "size"]
+            own = [n for n in nodes.named_in(one) if roles.get(function.text(n)) == "index"]
+            sizes = [n for n in nodes.named_in(limit) if roles.get(function.text(n)) == "size"]
             if len(own) == 1 and len(sizes) == 1:
                 pairs.setdefault(function.text(own[0]), set()).add(function.text(sizes[0]))
                 places.append((function.text(own[0]), function.text(sizes[0]), sizes[0]))
@@ -129,13 +114,13 @@ def _other_axis(function: Function) -> Iterator[Change]:
 def _within_block(function: Function) -> Iterator[Change]:
     """The number of an element within its block's part with that of the part before it, `blockIdx.x * SIZE + i`, in a
     condition: the direction in which a part is sorted, say."""
-    texts = [function.text(node).replace("(size_t)", "") for node in function.nodes if operator_of(node) == "*"]
+    texts = [function.text(node).replace("(size_t)", "") for node in function.nodes if nodes.operator_of(node) == "*"]
     bases = dict.fromkeys(text for text in texts if "blockIdx.x" in text and "threadIdx" not in text)
     of_grid = _of_grid(function)
     for node in function.nodes:
-        if operator_of(node) not in ("&", "/", "%"):
+        if nodes.operator_of(node) not in ("&", "/", "%"):
             continue
-        left, _right = sides_of(node)
+        left, _right = nodes.sides_of(node)
         known = function.known_at(node).get(function.text(left)) if left is not None else None
         if left is None or known is None or known.role != "index" or known.name in of_grid:
             continue
@@ -148,7 +133,7 @@ def _of_grid(function: Function) -> set[str]:
     """Return the variables that are made of the block's number, by way of others too."""
     made: set[str] = set()
     for node in function.nodes:
-        value = value_of(node)
+        value = nodes.value_of(node)
         if value is not None and ("blockIdx" in (words := function.parsed.words(value)) or made & words):
             made.add(declared_name(node))
     return made
@@ -157,7 +142,7 @@ def _of_grid(function: Function) -> set[str]:
 def _neighbours(function: Function, block: Node) -> Iterator[Change]:
     """Of two statements that follow each other: one of two that are the same, the second before the first, which uses
     what it sets, and the second as what is done else."""
-    for first, second in pairwise(listed(block)):
+    for first, second in pairwise(nodes.listed(block)):
         one, other = function.text(first), function.text(second)
         if "".join(one.split()) == "".join(other.split()) and first.type == "expression_statement":
             # Two barriers, or two launches of what is done once.
@@ -165,7 +150,7 @@ def _neighbours(function: Function, block: Node) -> Iterator[Change]:
             yield Change("expression", function.line(second), (edit,), 0.4, "twice", "twice")
             continue
         branch = first if first.type == "if_statement" else None
-        is_set = assignment_of(inner_of(second)) is not None
+        is_set = nodes.assignment_of(nodes.inner_of(second)) is not None
         if branch is not None and is_set and branch.child_by_field_name("alternative") is None:
             edit = function.inserted(second.start_byte, "else ")
             yield Change("guard", function.line(second), (edit,), 1.6, "else", "else")
@@ -179,8 +164,8 @@ def _in_order(function: Function, first: Node, second: Node) -> Iterator[Change]
     line, edits = function.line(first), function.exchanged(first, second)
     sets, used = _set_in(function, first), function.parsed.words(second)
     if second.type == "if_statement":
-        body, condition = second.child_by_field_name("consequence"), condition_of(second)
-        is_guard = body is not None and only_leaves(body) and second.child_by_field_name("alternative") is None
+        body, condition = second.child_by_field_name("consequence"), nodes.condition_of(second)
+        is_guard = body is not None and nodes.only_leaves(body) and second.child_by_field_name("alternative") is None
         is_read = any(first.start_byte <= a.node.start_byte < first.end_byte for a in function.accesses)
         made = {declared_name(d) for d in first.children_by_field_name("declarator")} | sets
         if is_guard and is_read and condition is not None and not made & function.parsed.words(condition):
@@ -190,7 +175,7 @@ def _in_order(function: Function, first: Node, second: Node) -> Iterator[Change]
     if second.type != "declaration" and _set_in(function, second) & function.parsed.words(first) - sets:
         yield Change("expression", line, edits, 1.4, "order", "order")
         return
-    assignment, other = assignment_of(inner_of(first)), assignment_of(inner_of(second))
+    assignment, other = nodes.assignment_of(nodes.inner_of(first)), nodes.assignment_of(nodes.inner_of(second))
     if assignment is None or second.type not in ("expression_statement", "declaration"):
         return
     target, values = function.text(assignment[0]), [other[2]] if other is not None else [second]
@@ -205,7 +190,7 @@ def _in_order(function: Function, first: Node, second: Node) -> Iterator[Change]
 
 def _lives_on(function: Function, name: str, statement: Node) -> bool:
     """Whether a variable is used after a statement, in the next iteration of a loop as well."""
-    loop = next((outer for outer in ancestors(statement, function.body) if outer.type in LOOPS), None)
+    loop = next((outer for outer in nodes.ancestors(statement, function.body) if outer.type in LOOPS), None)
     variable = function.known_at(statement).get(name)
     if loop is not None and variable is not None and variable.start <= loop.start_byte:
         return True
@@ -214,13 +199,13 @@ def _lives_on(function: Function, name: str, statement: Node) -> bool:
 
 
 def _set_in(function: Function, node: Node) -> set[str]:
-    found = (assignment_of(n) for n in (node, *descendants(node)))
+    found = (nodes.assignment_of(n) for n in (node, *descendants(node)))
     return {function.text(a[0]) for a in found if a is not None and a[0].type == "identifier"}
 
 
 def _turned_round(function: Function, branch: Node) -> Iterator[Change]:
     """`if (!x)` for `if (x)`, and the other way round."""
-    condition = condition_of(branch)
+    condition = nodes.condition_of(branch)
     text = function.text(condition) if condition is not None else ""
     if condition is None or not _PLAIN_CONDITION.fullmatch(text):
         return
@@ -230,7 +215,7 @@ def _turned_round(function: Function, branch: Node) -> Iterator[Change]:
 
 def _lanes(function: Function, call: Node) -> Iterator[Change]:
     """The mask of all lanes in a call that names fewer, and the shuffle by `xor` or `down` in the other one's place."""
-    name, arguments = function.callee(call), arguments_of(call)
+    name, arguments = function.callee(call), nodes.arguments_of(call)
     if not _SYNC.fullmatch(name) or not arguments:
         return
     mask = function.text(arguments[0]).lower().rstrip("u")
@@ -244,8 +229,8 @@ def _lanes(function: Function, call: Node) -> Iterator[Change]:
 
 def _lane(function: Function, node: Node) -> Iterator[Change]:
     """A thread's number within its warp in place of that within its block: `threadIdx.x == 0` for each warp."""
-    outer = outside_brackets(node)
-    is_alone = value_of(outer) is not None or operator_of(outer) in ("==", "<")
+    outer = nodes.outside_brackets(node)
+    is_alone = nodes.value_of(outer) is not None or nodes.operator_of(outer) in ("==", "<")
     if is_alone:
         text = "threadIdx.x % 32"
         yield function.replacement("expression", node, text, 1.2, "lane", "lane", line=function.line(node))
@@ -253,14 +238,16 @@ def _lane(function: Function, node: Node) -> Iterator[Change]:
 
 def _with_itself(function: Function, node: Node) -> Iterator[Change]:
     """`which ^= which`, which is always 0, with 1: of two buffers the other one, of a distance one less."""
-    assignment = assignment_of(node)
+    assignment = nodes.assignment_of(node)
     if assignment is None or assignment[1] not in ("^=", "-=", "%=", "="):
         return
     target, sign, value = assignment
     name = function.text(target)
     if function.text(value) == name and sign != "=":
         yield function.replacement("expression", value, "1", LIKELIEST, "itself", "itself")
-    elif operator_of(value) in ("^", "-") and {function.text(n) for n in sides_of(value) if n is not None} == {name}:
+    elif nodes.operator_of(value) in ("^", "-") and {
+        function.text(n) for n in nodes.sides_of(value) if n is not None
+    } == {name}:
         right = value.child_by_field_name("right")
         if right is not None:
             yield function.replacement("expression", right, "1", LIKELIEST, "itself", "itself")
@@ -268,14 +255,16 @@ def _with_itself(function: Function, node: Node) -> Iterator[Change]:
 
 def _other_index(function: Function, node: Node) -> Iterator[Change]:
     """`out[c] = f(in[r * w + c])` with one index in both: what is read at a place is stored there."""
-    assignment = assignment_of(node)
+    assignment = nodes.assignment_of(node)
     target = assignment[0] if assignment is not None else None
-    own = index_of(target) if target is not None and target.type == "subscript_expression" else None
+    own = nodes.index_of(target) if target is not None and target.type == "subscript_expression" else None
     if assignment is None or own is None:
         return
     words = function.parsed.words(own)
-    for access in (n for n in descendants(assignment[2]) if n.type == "subscript_expression" and not is_stored(n)):
-        index = index_of(access)
+    for access in (
+        n for n in descendants(assignment[2]) if n.type == "subscript_expression" and not nodes.is_stored(n)
+    ):
+        index = nodes.index_of(access)
         if index is None or function.text(index) == function.text(own):
             continue
         others = function.parsed.words(index)
@@ -293,7 +282,7 @@ def _type(function: Function, node: Node) -> Iterator[Change]:
         return
     types = {v.name: v.type for v in function.variables}
     for other in function.nodes:
-        assignment = assignment_of(other)
+        assignment = nodes.assignment_of(other)
         if assignment is None or not function.text(assignment[0]).startswith(f"{name}["):
             continue
         sources = " ".join(types.get(name, "") for name in function.parsed.words(assignment[2]))

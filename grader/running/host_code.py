@@ -15,6 +15,7 @@ from grader.lab.records import Sizes
 from grader.message import joined, msg
 from grader.programs.own_check import compares
 from grader.programs.records import CRASHES, Observation, ProgramFinding
+from grader.programs.runs_with_kernels import FAULTS_OF
 from grader.running.calls import fetched_over, never_filled, not_noticed, unlaunched
 from grader.running.data_flow import FlowFault, flow_faults, may_be_meant, reached_text
 from grader.running.evidence import NO_HOST_CODE, OF_DATA, FaultKind, HostCode, HostFault
@@ -24,26 +25,6 @@ from grader.submission.lexical import line_of_main, without_comments
 from grader.submission.records import Missing, Submission
 from grader.submission.source import SourceText
 
-_KINDS: dict[FaultKind, frozenset[str]] = {
-    "copy": frozenset(
-        {"copy_direction", "copy_size", "bad_symbol", "never_read", "overwritten", "alloc_size", "not_waited"}
-        | {"stream_race", "host_changed"}
-    ),
-    "launch": frozenset({"host_pointer", "launch_refused"}),
-    "lifetime": frozenset({"use_after_free", "double_free", "wrong_free"}),
-    "time": frozenset(
-        {
-            "clock_before_end",
-            "event_not_recorded",
-            "event_not_reached",
-            "event_order",
-            "event_of_nothing",
-            "event_not_renewed",
-            "time_of_failed_launch",
-        }
-    ),
-}
-"""Kinds of findings of the runtime's, by the kind of fault that they are."""
 STOPPING: tuple[FaultKind, ...] = (*OF_DATA, "time")
 """Kinds of faults at whose call a program that checks its errors ends."""
 _NOT_FETCHED = tuple(f"checks.host_code.{name}" for name in ("copied_early", "copied_other", "never_fetched"))
@@ -455,7 +436,7 @@ def _is_never_read(runs: Sequence[SeenRun], fault: SeenFault) -> bool:
 
 
 def _kind_of(name: str) -> FaultKind | None:
-    return next((kind for kind, names in _KINDS.items() if name in names), None)
+    return next((kind for kind, names in FAULTS_OF.items() if name in names), None)
 
 
 def _read_faults(submission: Submission, kernel: Kernel, whole: str) -> list[HostFault]:

@@ -40,7 +40,8 @@ int main() {
 
 
 def made(text: str, header: str = "") -> DevicePtx:
-    return compile_device("a.cu", ["a.cu"], {"a.cu": text, "own.h": header}, build(), "compute_75")
+    program = sources.Program(("a.cu",), {}, {}, {}, {}, whole={"a.cu": text, "own.h": header})
+    return compile_device(program, "a.cu", build(), "compute_75")
 
 
 def test_what_arithmetic_lacks_is_what_nvrtc_gives() -> None:
