@@ -11,11 +11,11 @@ from grader.launching.kernel import BoundKernel, block_of, grid_of
 from grader.repair.barriers import barrier_changes
 from grader.repair.blocks import flat_changes, limit_changes, other_arguments
 from grader.repair.clues import Clues, clues_of
+from grader.repair.comparisons import index_changes
 from grader.repair.conditions import clip_changes, guard_changes, surplus_changes
 from grader.repair.expressions import expression_changes
 from grader.repair.function import Change, Function, functions_of
 from grader.repair.host_arguments import field_changes
-from grader.repair.indices import index_changes
 from grader.repair.launches import (
     Launch,
     crosswise,

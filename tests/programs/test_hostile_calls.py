@@ -15,12 +15,12 @@ from grader.programs.emulated import EmulatedDevice
 from grader.programs.moved import ProgramText, SourceLines
 from grader.programs.records import RunLimits
 from grader.programs.runtime import table
-from grader.programs.runtime.calls import Calls
 from grader.programs.runtime.copies import H2D, MAX_ROWS, Rows, memcpy_2d, memset_2d
 from grader.programs.runtime.devices import model_of
 from grader.programs.runtime.libraries.calls import note_write
 from grader.programs.runtime.ordering import NOWHERE
 from grader.programs.runtime.state import CudaError, Kernel, ProgramEnded, State
+from grader.programs.runtime.table import Calls
 from grader.programs.sandbox.guest import BYTES_PER_INSTRUCTION, BadPointer, Guest
 from grader.programs.sandbox.process import Code
 from grader.programs.sandbox.wasi import HANDLERS, Surroundings, Wasi

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.repair.indices import index_changes
+from grader.repair.comparisons import index_changes
 from grader.repair.likenesses import likeness_changes
 from grader.repair.loops import limit_slips
 from grader.repair.mixups import mixup_changes

@@ -19,7 +19,6 @@ from grader.programs.emulated import EmulatedDevice
 from grader.programs.moved import ProgramText, SourceLines
 from grader.programs.records import LIMITS, NO_LIMIT, Observation
 from grader.programs.runtime import table
-from grader.programs.runtime.calls import Calls
 from grader.programs.runtime.devices import model_of
 from grader.programs.runtime.launch_plans import again
 from grader.programs.runtime.ordering import NOWHERE, Place
@@ -27,6 +26,7 @@ from grader.programs.runtime.outcomes import of_device_in_shared
 from grader.programs.runtime.silent import tell_short, tell_unread
 from grader.programs.runtime.state import ProgramEnded, State
 from grader.programs.runtime.streams import clock_read
+from grader.programs.runtime.table import Calls
 from grader.programs.sandbox import wasi
 from grader.programs.sandbox.early import EarlyUse, TooEarly
 from grader.programs.sandbox.guest import BadPointer, Guest, Meter, exception_header, read_exception
