@@ -268,7 +268,7 @@ def test_the_emulator_imports_numpy_its_runtime_and_itself_only(path: Path) -> N
 
 # The emulator's rooms from the bottom up: each may import those before it.
 ROOMS = (
-    "records", "limits", "values", "affine", "geometry", "frontend", "isa", "dataflow", "loops", "memory",
+    "records", "limits", "values", "affine", "frontend", "isa", "dataflow", "loops", "memory",
     "access", "heap", "observers", "machine", "work", "lowering", "native", "launch",
     "__init__",
 )  # fmt: skip

@@ -54,7 +54,7 @@ class RunLimits(msgspec.Struct, frozen=True):
     kernel_steps, steps_after_fault: of all launches together, and of one, see `grader.ptx.limits.Limits`.
     counts_work: what threads execute by line, and what the host asks of the device, is kept.
     keeps_steps: of that what streams do, the first `MAX_STEPS`, with their times where a GPU does them.
-    order: in which blocks and warps have their turns, see `grader.ptx.geometry.Order`.
+    order: in which blocks and warps have their turns, see `grader.ptx.affine.Order`.
     undoes_bytes: after each launch all arrays of at least so many bytes are as before it, as if the kernel had
     done nothing: what comes out right all the same, no kernel has computed.  0: nothing is undone.
     fills: what the device hands out begins with bytes that nobody means, as on a device that others used before:

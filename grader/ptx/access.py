@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from grader.ptx.affine import Geometry
 from grader.ptx.frontend.nodes import Instruction
-from grader.ptx.geometry import Geometry
 from grader.ptx.limits import UnsupportedInstruction
 from grader.ptx.memory import MemoryArray, Space
 from grader.ptx.values import SIGNED, UNSIGNED, Affine, Array, Lanes, Value, Vec, remember, split_shift

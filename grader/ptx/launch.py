@@ -11,8 +11,8 @@ from functools import partial
 
 import numpy as np
 
+from grader.ptx.affine import Order, geometry_of
 from grader.ptx.frontend.nodes import Function, Module
-from grader.ptx.geometry import Order, geometry_of
 from grader.ptx.limits import (
     MAX_BLOCK,
     MAX_GRID,
@@ -73,7 +73,7 @@ class Launch:
     limits: when to give up.
     max_shared_bytes: what a block may have in all; above 48 KiB a device needs opting in.
     counts_work: say what was executed by line (`LaunchReport.work`).
-    order: in which blocks and warps have their turns, see `grader.ptx.geometry.Order`.
+    order: in which blocks and warps have their turns, see `grader.ptx.affine.Order`.
     cooperative: all blocks run side by side and may wait for each other (`cudaLaunchCooperativeKernel`).
     only: numbers of the blocks that are run, one after the other (None: all of the grid); they may not wait for others.
     unwatched_apart: where observers see some batches and find nothing in them, threads of the others may run one after

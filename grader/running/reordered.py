@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from grader.compiler.result import Resources
 
 ORDERS = (0, 1, 2)
-"""As blocks are counted, the last first, shuffled: see `grader.ptx.geometry.Order`."""
+"""As blocks are counted, the last first, shuffled: see `grader.ptx.affine.Order`."""
 LEAST = 15 / 16
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from grader.launching.backend import BufferArgument, Code, LaunchRequest, ScalarArgument
 from grader.launching.emulator import Emulator
-from grader.ptx import geometry, values
+from grader.ptx import affine, values
 from grader.ptx.frontend.parser import parse
 from grader.ptx.launch import Launch, launch
 from grader.ptx.limits import DeviceTrap, InvalidInstruction, LimitExceeded, Limits, PtxError
@@ -342,7 +342,7 @@ def test_nothing_holds_a_launch_that_is_over_but_where_its_threads_stood(monkeyp
             assert seen
             assert [ref for ref in seen if ref() is not None and ref() not in roots] == [], source
             assert [vec for vec in gc.get_objects() if isinstance(vec, Vec) and not vec.lasting] == [], source
-            monkeypatch.setattr(geometry, "KEPT_BYTES", 0)
+            monkeypatch.setattr(affine, "KEPT_BYTES", 0)
             monkeypatch.setattr(values, "KEPT_BYTES", 0)
             with contextlib.suppress(DeviceTrap):
                 run(source, 2, 64, np.zeros(64, np.int32), 3)
@@ -358,8 +358,8 @@ def test_what_is_kept_for_later_launches_has_its_limits() -> None:
     source = KERNEL + "int t = threadIdx.x; for (int i = 0; i < n; ++i) out[t] += t * i / 3 % 5; }"
     for blocks in range(1, 40):
         run(source, blocks, 64, np.zeros(64, np.int32), 3 if blocks % 5 else 300)
-        kept = geometry._kept.values()
-        assert len(kept) <= geometry.KEPT_SHAPES
+        kept = affine._kept.values()
+        assert len(kept) <= affine.KEPT_SHAPES
         assert sum(known.layout.kept_bytes for known in kept) <= values.KEPT_BYTES
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grader.ptx import geometry
+from grader.ptx import affine
 from grader.ptx.native import engine
 from tests.ptx.random_kernels import Program
 from tests.ptx.running import Bytes, run
@@ -45,14 +45,14 @@ def _outcome(source: str) -> dict[str, Any]:
 
 def test_results_counters_and_hazards_stay_what_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as alone:
-        alone.setattr(geometry, "KEPT_SHAPES", 0)
+        alone.setattr(affine, "KEPT_SHAPES", 0)
         expected = {name: _outcome(source) for name, source in KERNELS.items()}
-        assert not geometry._kept
+        assert not affine._kept
     assert sum(bool(outcome["hazards"]) for outcome in expected.values()) >= 4
     for _ in range(3):
         for name, source in KERNELS.items():
             assert _outcome(source) == expected[name], name
-    assert geometry._kept
+    assert affine._kept
 
 
 @pytest.mark.parametrize("block", [96, 50])
@@ -66,12 +66,12 @@ def test_parts_of_one_grid_stay_what_they_are(monkeypatch: pytest.MonkeyPatch, b
     monkeypatch.setattr(engine, "FEW_LANES", -1)
     monkeypatch.setattr(launching, "side_by_side", lambda *_, **__: 2)
     with monkeypatch.context() as alone:
-        alone.setattr(geometry, "KEPT_SHAPES", 0)
+        alone.setattr(affine, "KEPT_SHAPES", 0)
         expected = {name: outcome(source) for name, source in KERNELS.items()}
-    geometry._kept.clear()
+    affine._kept.clear()
     for name, source in KERNELS.items():
         assert outcome(source) == expected[name], name
-    assert any(known.is_shared for known in geometry._kept.values())
+    assert any(known.is_shared for known in affine._kept.values())
 
 
 @pytest.mark.parametrize("seed", range(60, 75))

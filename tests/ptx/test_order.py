@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grader.ptx.geometry import Order, geometry_of
+from grader.ptx.affine import Order, geometry_of
 from tests.ptx.native.engines import both
 from tests.ptx.running import Bytes, run
 

@@ -32,18 +32,17 @@ from grader.programs.runtime import (
     streams,
 )
 from grader.programs.runtime.libraries import (
-    cub,
     cublas,
     cublas_extensions,
     cublas_lt,
     cublas_matrices,
-    cufft,
     curand,
     cusolver,
     cusolver_batches,
     cusolver_sparse,
     cusparse,
     cusparse_products,
+    transforms,
 )
 from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.state import NOT_READY, CudaError, Handlers, State
@@ -338,7 +337,7 @@ def _tell_returned_early(state: State, array: str, address: int, size: int) -> N
 
 _RUNTIME = (
     *(memory, pools, copies, arrays, launches, graphs, graph_parts, modules, registration, streams, queries),
-    *(cub, cublas, cublas_matrices, cublas_extensions, cublas_lt, cufft, curand),
+    *(cublas, cublas_matrices, cublas_extensions, cublas_lt, curand, transforms),
     *(cusolver, cusolver_batches, cusolver_sparse, cusparse, cusparse_products),
 )
 CALLS: Handlers = {name: handler for module in _RUNTIME for name, handler in module.HANDLERS.items()}

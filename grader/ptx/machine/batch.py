@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from grader.ptx.affine import Geometry
 from grader.ptx.frontend.nodes import Function, Instruction
-from grader.ptx.geometry import Geometry
 from grader.ptx.limits import AT_ONCE, CYCLES, Budget, DeviceTrap, LimitExceeded
 from grader.ptx.machine.code import Code, CodeBlock
 from grader.ptx.memory import Device, MemoryArray, Window, local_array

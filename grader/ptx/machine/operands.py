@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from grader.ptx.affine import Order
 from grader.ptx.frontend.nodes import Immediate, Instruction, Negated, Operand, Register, Special, Symbol
-from grader.ptx.geometry import Order
 from grader.ptx.limits import CYCLES, MULTIPROCESSORS, WARPS, UnsupportedInstruction
 from grader.ptx.machine.batch import BlockBatch, Group
 from grader.ptx.machine.code import Code, Getter, Step

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from grader.ptx.access import Access, ResolvedAddress
+from grader.ptx.affine import Geometry
 from grader.ptx.frontend.nodes import Instruction
-from grader.ptx.geometry import Geometry
 from grader.ptx.limits import Budget
 from grader.ptx.memory import NOWHERE, MemoryArray, Owner
 from grader.ptx.records import Hazard, LaunchReport

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from grader.ptx.access import Access
+from grader.ptx.affine import Geometry
 from grader.ptx.dataflow import BackwardSlice, backward_slice
 from grader.ptx.frontend.nodes import Function, Instruction, Module, Vector
-from grader.ptx.geometry import Geometry
 from grader.ptx.isa.instructions import facts
 from grader.ptx.memory import MemoryArray
 from grader.ptx.observers.interface import Observer, Scene

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from grader.ptx.access import Access, ResolvedAddress
-from grader.ptx.geometry import Geometry
+from grader.ptx.affine import Geometry
 from grader.ptx.observers import traffic
 from grader.ptx.observers.interface import Enough, Observer, Scene
 from grader.ptx.observers.traffic import addresses_of
