@@ -9,8 +9,7 @@ import re
 import struct
 from collections.abc import Callable, Iterator
 
-from grader.ptx.frontend.lexer import IDENTIFIER, Cursor
-from grader.ptx.frontend.nodes import Immediate, Symbol, Variable
+from grader.ptx.frontend.nodes import IDENTIFIER, Cursor, Immediate, Symbol, Variable
 
 _INTEGER = re.compile(r"(-?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|(0[0-7]*)|([1-9]\d*))U?", re.ASCII)
 _HEX_FLOAT = re.compile(r"(-?)0(?:[fF]([0-9a-fA-F]{8})|[dD]([0-9a-fA-F]{16}))", re.ASCII)

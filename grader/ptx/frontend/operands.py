@@ -11,7 +11,7 @@ import re
 
 from grader.ptx.frontend import nodes
 from grader.ptx.frontend.declarations import parse_immediate, parse_integer
-from grader.ptx.frontend.lexer import IDENTIFIER
+from grader.ptx.frontend.nodes import IDENTIFIER
 
 _NAME = re.compile(IDENTIFIER, re.ASCII)
 _SUM = re.compile(rf"({IDENTIFIER})\s*([+-])\s*([^\s].*)", re.ASCII | re.DOTALL)

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from grader.ptx.frontend import nodes
 from grader.ptx.frontend.declarations import read_parameters, read_registers, read_variables
-from grader.ptx.frontend.lexer import FILE, LOC, STATEMENT, Cursor, LocationTracker, find_files, strip_comments
+from grader.ptx.frontend.nodes import FILE, LOC, STATEMENT, Cursor, LocationTracker, find_files, strip_comments
 from grader.ptx.frontend.operands import OperandError, Scope
 
 _BRANCHES = frozenset({"bra", "brx"})

@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from grader.ptx.frontend.lexer import LOC
-from grader.ptx.frontend.nodes import Function, Instruction, Module, SourceLocation, Symbol, Variable
+from grader.ptx.frontend.nodes import LOC, Function, Instruction, Module, SourceLocation, Symbol, Variable
 from grader.ptx.isa.instructions import check_forms
 from grader.ptx.limits import DeviceTrap, LimitExceeded, Limits, UnsupportedInstruction
 from grader.ptx.lowering.lower import lower

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.ptx.frontend.lexer import STATEMENT, Cursor, strip_comments, unquote
+from grader.ptx.frontend.nodes import STATEMENT, Cursor, strip_comments, unquote
 from grader.ptx.limits import PtxSyntaxError
 
 

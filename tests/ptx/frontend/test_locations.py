@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.ptx.frontend.lexer import find_files, student_file
-from grader.ptx.frontend.nodes import SourceLocation
+from grader.ptx.frontend.nodes import SourceLocation, find_files, student_file
 from grader.ptx.frontend.parser import parse
 from tests.ptx.nvrtc import DATA, compile_file
 from tests.ptx.ptx_text import full_opcode, instructions, kernel
