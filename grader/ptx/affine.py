@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -430,14 +431,18 @@ class Geometry:
             if self.is_shared:
                 self.registers = {name: at for name, at in self.registers.items() if not name.startswith("ctaid.")}
             known_by = _known_by(layout.block, layout.blocks, self.first_block, self.grid, self.order, self.is_shared)
-            _kept[known_by] = self
-        while len(_kept) > KEPT_SHAPES or sum(kept.layout.kept_bytes for kept in _kept.values()) > KEPT_BYTES:
-            _kept.pop(next(iter(_kept))).layout.forget()
+            with _lock:
+                _kept[known_by] = self
+        with _lock:
+            while len(_kept) > KEPT_SHAPES or sum(kept.layout.kept_bytes for kept in _kept.values()) > KEPT_BYTES:
+                _kept.pop(next(iter(_kept))).layout.forget()
 
 
 _Key = tuple[Index3, int, int, Index3, Order]
 _kept: dict[_Key, Geometry] = {}
 """Geometries that no launch uses, the most recently used last."""
+_lock = threading.Lock()
+"""Of `_kept`: predicted times are made beside other launches, in a thread of their own."""
 
 
 def geometry_of(
@@ -452,7 +457,8 @@ def geometry_of(
     """
     whole = blocks == math.prod(grid)
     is_shared = shares and not whole
-    kept = _kept.pop(_known_by(block, blocks, first_block, grid, order, is_shared), None)
+    with _lock:
+        kept = _kept.pop(_known_by(block, blocks, first_block, grid, order, is_shared), None)
     if kept is None:
         return Geometry(Layout(block, blocks, whole or is_shared), first_block, grid, order, is_shared)
     kept.first_block, kept.grid = first_block, grid

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from grader.ptx import affine
+from grader.ptx.affine import geometry_of
 from grader.ptx.native import engine
 from tests.ptx.random_kernels import Program
 from tests.ptx.running import Bytes, run
@@ -82,3 +84,27 @@ def test_random_kernels_stay_what_they_are(seed: int) -> None:
         result = run(program.source, 2, program.threads, a, np.zeros(2 * program.threads, np.uint32))
         assert result[1].tolist() == program.expected(2, a.tolist()), program.source
         assert result.hazards == [], program.source
+
+
+def test_launches_of_many_shapes_run_side_by_side() -> None:
+    """Shapes are kept for the next launch by every thread; none may look at them while another drops one."""
+    every_us = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+
+    def launch_all(seed: int) -> bool:
+        shapes = np.random.default_rng(seed).permutation(np.arange(1, 400)).tolist()
+        return all(geometry_forgotten((width, 1, 1)) for width in shapes)
+
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            assert all(pool.map(launch_all, range(8)))
+    finally:
+        sys.setswitchinterval(every_us)
+
+
+def geometry_forgotten(block: tuple[int, int, int]) -> bool:
+    """Whether the geometry of a launch is its own, and that of the block asked for, until it is given back."""
+    geometry = geometry_of(block, 1, 0, (1, 1, 1))
+    is_right = geometry.layout.block == block
+    geometry.forget()
+    return is_right
