@@ -8,7 +8,7 @@ PTX ISA, "Texture Instructions" and "Surface Instructions".
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -133,6 +133,26 @@ class Texture:
             total += np.where(weight[:, None] > 0, weight[:, None] * self._texels(places, rest), 0)
         return self._bits(total)
 
+    def read_cube(self, direction: Sequence[Array], cube: Array | None = None) -> Array:
+        """(n, 4) uint32: bits of the four channels in float32 directions x, y, z from the middle of a cube.
+
+        The image's slices are the faces, +x, −x, +y, −y, +z, −z of one cube after the other.  cube: (n,) of several.
+        Each face is filtered by itself, up to its edges (a device does so unless asked for a seamless cube).
+        """
+        x, y, z = (c.astype(np.float32) for c in np.broadcast_arrays(*direction))
+        sizes = np.abs(np.stack([x, y, z]))
+        longest = np.where((sizes[2] >= sizes[0]) & (sizes[2] >= sizes[1]), 2, np.where(sizes[1] >= sizes[0], 1, 0))
+        signs = [np.signbit(c) for c in (x, y, z)]
+        face = 2 * longest + np.choose(longest, signs)
+        length = np.choose(longest, sizes)
+        across = np.choose(face, [-z, z, x, x, x, -x])
+        down = np.choose(face, [-y, -y, z, -z, -y, -y])
+        with np.errstate(all="ignore"):
+            places = [(c / length + np.float32(1)) / np.float32(2) for c in (across, down)]
+        last = self.image.depth // 6 - 1
+        first = 0 if cube is None else 6 * np.clip(cube.astype(np.int64), 0, last)
+        return replace(self, normalised=True, addressing=(CLAMP, CLAMP, CLAMP)).read(places, first + face)
+
     def fetch(self, indices: Sequence[Array]) -> Array:
         """(n, 4) uint32: bits of the four channels at integer indices x, y, z; outside they are 0."""
         count = max(len(i) for i in indices)
@@ -228,7 +248,7 @@ class Surface:
         return np.where(inside, offsets, image.offset), inside
 
 
-_DIMENSIONS = {"1d": 1, "2d": 2, "3d": 3, "a1d": 1, "a2d": 2}
+_DIMENSIONS = {"1d": 1, "2d": 2, "3d": 3, "a1d": 1, "a2d": 2, "cube": 3, "acube": 3}
 _ELEMENT_BYTES = {"b8": 1, "b16": 2, "b32": 4, "b64": 8}
 _FLOAT = np.dtype(np.float32)
 _INT = np.dtype(np.int32)
@@ -278,7 +298,7 @@ def _tex(code: Code, instruction: Instruction) -> Step:
     if len(modifiers) != 4 or modifiers[1] != "v4" or modifiers[2] not in ("f32", "u32", "s32", "b32"):
         raise UnsupportedInstruction(instruction.text)
     handle, coordinates, layer = _place(code, instruction.operands[1], modifiers[0], instruction.text)
-    by_index = modifiers[3] == "s32"
+    by_index, is_cube = modifiers[3] == "s32", modifiers[0].endswith("cube")
     if not by_index and modifiers[3] != "f32":
         raise UnsupportedInstruction(instruction.text)
     # Without mipmaps there is but one level; an offset of texels is another matter.
@@ -296,7 +316,8 @@ def _tex(code: Code, instruction: Instruction) -> Step:
             bits = texture.fetch([as_array(get(group), _INT) for get in coordinates])
         else:
             number = None if layer is None else as_array(layer(group), _INT)
-            bits = texture.read([as_array(get(group), _FLOAT) for get in coordinates], number)
+            read = texture.read_cube if is_cube else texture.read
+            bits = read([as_array(get(group), _FLOAT) for get in coordinates], number)
         for channel, index in enumerate(indices):
             if index is not None:
                 values = np.ascontiguousarray(bits[:, channel])
