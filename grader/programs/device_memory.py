@@ -18,6 +18,8 @@ Bytes = npt.NDArray[np.uint8]
 Saved = tuple[MemoryArray, Bytes, Bytes | None]
 MAX_SNAPSHOT_BYTES = 512 << 20
 MAX_HEAP_BYTES = 1 << 30
+PAGE = 2 << 20
+"""Granularity in which a driver maps memory: what lies beyond an array, but not beyond this, does not fault."""
 """Largest heap of device code."""
 
 

@@ -25,10 +25,20 @@ import numpy as np
 
 from grader.programs.device import Asked, Device, Outcome, TooSlow, parts_of
 from grader.programs.device_linking import own_name
-from grader.programs.device_memory import Allocation, DeviceMemory
+from grader.programs.device_memory import PAGE, Allocation, DeviceMemory
+from grader.programs.records import NO_LIMIT
 from grader.programs.sandbox.guest import Meter
 from grader.ptx.launch import Launch, launch, linked
-from grader.ptx.limits import BATCH_LANES, Budget, DeviceTrap, LaunchError, LimitExceeded, Limits, PtxError
+from grader.ptx.limits import (
+    BATCH_LANES,
+    STEPS_AFTER_FAULT,
+    Budget,
+    DeviceTrap,
+    LaunchError,
+    LimitExceeded,
+    Limits,
+    PtxError,
+)
 from grader.ptx.memory import GLOBAL_SPACING, MemoryArray
 from grader.ptx.native.thread_runner import charge_of
 from grader.ptx.observers.interface import Observer, Scene
@@ -127,6 +137,9 @@ class EmulatedDevice(Device):
         limits = Limits(limit, bounds.launch_issued, asked.steps_left, bounds.steps_after_fault, bounds.launch_seconds)
         if not bounds.passes_over:
             limits.printf_bytes = PRINTED_BYTES
+        if bounds.steps_after_fault == NO_LIMIT:
+            # What a device would have ended leaves nothing for the program to see.
+            limits.steps_after_fault, limits.page_bytes = STEPS_AFTER_FAULT, PAGE
         batches = OBSERVED_BATCHES if threads > OBSERVED_THREADS else None
         watchable = bounds.watched_instructions - self._watched_instructions
         if watchable < 0 and threads > BATCH_LANES:

@@ -240,7 +240,7 @@ class _Run:
         budget = Budget(config.limits or Limits(), began_s=self._began_s, patience=patience)
         budget.printf_left = budget.limits.printf_bytes
         standard: list[Observer] = [Traffic(), Races()] if config.observe else []
-        return Outcome(budget, HazardLog(), [*standard, *config.observers])
+        return Outcome(budget, HazardLog(budget.limits.page_bytes), [*standard, *config.observers])
 
     def _batches(
         self, outcome: Outcome, observed_instructions: int | None = None

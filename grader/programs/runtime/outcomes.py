@@ -19,7 +19,7 @@ from grader.devices import MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK, SHARED_BY
 from grader.diagnosis.text import hazard_msg as hazard_message
 from grader.message import Message, msg
 from grader.programs.device import Outcome
-from grader.programs.device_memory import Allocation
+from grader.programs.device_memory import PAGE, Allocation
 from grader.programs.records import LIBRARY
 from grader.programs.runtime.devices import name_of
 from grader.programs.runtime.memory import shared_at
@@ -33,8 +33,6 @@ from grader.submission.kernels.records import LineCount, SeenHazard, SeenLaunch
 INVALID_VALUE = 1
 """Returned for every refused launch configuration (CUDA 13.0, an H200; before, cudaErrorInvalidConfiguration)."""
 ILLEGAL_ADDRESS = 700
-PAGE = 2 << 20
-"""Granularity in which a driver maps memory: what lies beyond an array, but not beyond this, does not fault."""
 _SHARED_PAGE = 1024
 """That of a block's shared memory, at the most: what a block has is bounded by it, on an H200 too."""
 

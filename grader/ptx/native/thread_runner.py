@@ -24,7 +24,7 @@ from grader.ptx.machine import operands
 from grader.ptx.machine.batch import BlockBatch
 from grader.ptx.machine.code import Code
 from grader.ptx.memory import Device, MemoryArray
-from grader.ptx.native import quads
+from grader.ptx.native import parted_warps, quads
 from grader.ptx.native.generate import Compiled
 from grader.ptx.native.host import MAX_BYTES, LinearMemory, TooLarge, Unusual
 from grader.ptx.native.inlining import inlined
@@ -71,12 +71,14 @@ class Wanted:
     """How many thread-instructions of a kernel would have been worth running apart so far.
 
     watched: observers have seen a launch and found nothing.  refused: they have found something, or it was in vain.
+    parted: it was in vain where all threads of a warp had to meet at one place.
     a_thread: thread-instructions of one thread in the latest launch, 0 before the first.
     """
 
     instructions: int = 0
     watched: bool = False
     refused: bool = False
+    parted: bool = False
     a_thread: int = 0
 
 
@@ -103,7 +105,7 @@ class Threads:
     @property
     def refused(self) -> bool:
         """Whether the kernel cannot be run thread by thread, or an earlier launch has shown that."""
-        self._wanted.refused |= written(self._code) is None
+        self._wanted.refused |= written(self._code) is None and parted_warps.written(self._code) is None
         return self._wanted.refused
 
     @property
@@ -206,16 +208,26 @@ class Threads:
                 memories[0].commit()
                 if limit is not None:
                     raise limit
-        except (Unusual, TooLarge):
+        except Unusual:
+            if self._wanted.parted or parted_warps.written(self._code) in (None, whole):
+                self._wanted.refused = True
+                return False
+            # Perhaps because threads of a warp met at different places.
+            self._wanted.parted = True
+            return self.run(batch, symbols, ranges, a_block, budget)
+        except TooLarge:
             self._wanted.refused = True
             return False
         return True
 
     def _writing(self, batch: BlockBatch) -> WholeThreads | None:
         """Return the kernel's text: of four threads at a time where rows consist of fours and that is worth it."""
+        code = self._code
+        if self._wanted.parted or written(code) is None:
+            return parted_warps.written(code)
         if self._wanted.instructions < BY_FOURS_FROM:
-            return written(self._code)
-        return by_fours(self._code, batch.layout.block) or written(self._code)
+            return written(code)
+        return by_fours(code, batch.layout.block) or written(code)
 
     def _memory(self, compiled: Compiled, batch: BlockBatch, is_first: bool) -> LinearMemory:
         """Return the arrays where they live, for the first of those who work on them; copies for the others.

@@ -35,8 +35,16 @@ class Node:
     needed: set[int] = field(default_factory=set)
 
 
-def nodes_of(code: Code, begins_node: Callable[[Instruction], bool] = lambda _: False) -> list[Node]:
-    """Return the parts of all blocks in order; begins_node: whether an instruction is to be a part's first."""
+def nodes_of(
+    code: Code,
+    begins_node: Callable[[Instruction], bool] = lambda _: False,
+    meeting: Callable[[Instruction], bool] | None = None,
+) -> list[Node]:
+    """Return the parts of all blocks in order; begins_node: whether an instruction is to be a part's first.
+
+    meeting: whether threads meet others at an instruction, else `meets`.
+    """
+    is_meeting = meeting or meets
     nodes: list[Node] = []
     firsts: list[int] = []
     for block in code.blocks:
@@ -46,7 +54,7 @@ def nodes_of(code: Code, begins_node: Callable[[Instruction], bool] = lambda _: 
             if begin < place and begins_node(instruction):
                 nodes.append(Node(block, block.instructions[begin:place], None, begin == 0))
                 begin = place
-            if meets(instruction):
+            if is_meeting(instruction):
                 nodes.append(Node(block, block.instructions[begin:place], instruction, begin == 0))
                 begin = place + 1
         nodes.append(Node(block, block.instructions[begin:], None, begin == 0))
@@ -143,7 +151,7 @@ class Meetings:
         self._kernel = kernel
         self._places = places
         self._meetings = meetings
-        self._scratch = kernel.static.take(4 * 32)
+        self._scratch = kernel.static.take(8 * 32)
 
     def texts(self, starts: Sequence[int]) -> list[str]:
         """Return all functions; starts: the nodes that threads begin at.  Raises Unfit."""
@@ -199,7 +207,7 @@ class Meetings:
         if meeting.opcode == "shfl":
             put = self._shuffled(modifiers, operands, targets)
             gather.append(
-                f"(i32.store (i32.add (i32.const {self._scratch}) (i32.shl (local.get $k) (i32.const 2)))"
+                f"(i32.store (i32.add (i32.const {self._scratch}) (i32.shl (local.get $k) (i32.const 3)))"
                 f" {self._frame(operands[0], here)})"
             )
         else:
@@ -256,7 +264,7 @@ class Meetings:
             raise Unfit(str(modifiers))
         source, compare = below[modifiers[1]]
         amount, clamp = (self._frame(operand, "(local.get $g)") for operand in operands[1:3])
-        word = f"(i32.add (i32.const {self._scratch}) (i32.shl (local.get $j) (i32.const 2)))"
+        word = f"(i32.add (i32.const {self._scratch}) (i32.shl (local.get $j) (i32.const 3)))"
         return [
             f"(local.set $b (i32.and {amount} (i32.const 31)))",
             f"(local.set $segment (i32.and (i32.shr_u {clamp} (i32.const 8)) (i32.const 31)))",

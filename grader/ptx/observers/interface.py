@@ -45,12 +45,16 @@ class OtherOperation:
 
 
 class HazardLog:
-    """Hazards by (kind, detail, instruction, array, other instruction); counts accumulate over the whole launch."""
+    """Hazards by (kind, detail, instruction, array, other instruction); counts accumulate over the whole launch.
 
-    def __init__(self) -> None:
+    page_bytes: as in `Limits`.
+    """
+
+    def __init__(self, page_bytes: int = 0) -> None:
         self._hazards: dict[tuple[Any, ...], tuple[Hazard, int]] = {}
+        self._page_bytes = page_bytes
         self.has_fault = False
-        """Whether an access was outside of its array."""
+        """Whether an access was outside of its array, or its pages."""
 
     def __len__(self) -> int:
         return len(self._hazards)
@@ -65,15 +69,21 @@ class HazardLog:
         other: OtherOperation | None = None,
     ) -> None:
         """Record `count` hazards of one kind by one instruction; blamed: the first thread's operation."""
-        self.has_fault = self.has_fault or kind == "out_of_bounds"
         instruction, owner = blamed.instruction, blamed.owner
+        offset = blamed.offset_bytes - owner.start
+        is_fault = kind == "out_of_bounds" and self._is_beyond(offset, owner.size, blamed.space)
+        self.has_fault = self.has_fault or is_fault
         within_warp = other is not None and other.within_warp
         key = (kind, detail, id(instruction), owner.name, id(other.instruction if other else None), within_warp)
         recorded = self._hazards.get(key)
         if recorded is not None:
-            self._hazards[key] = (recorded[0], recorded[1] + count)
-            return
-        if len(self._hazards) >= MAX_HAZARDS:
+            first, times = recorded
+            if not is_fault or not self._page_bytes or self._is_beyond(first.offset_bytes, owner.size, first.space):
+                self._hazards[key] = (first, times + count)
+                return
+            # The first that a device notices is worth more than the first of all.
+            count += times
+        elif len(self._hazards) >= MAX_HAZARDS:
             return
         block, thread = geometry.coordinates(blamed.lane)
         other_block, other_thread = geometry.coordinates(other.lane) if other else (None, None)
@@ -84,7 +94,7 @@ class HazardLog:
             blamed.space,
             blamed.op,
             owner.name,
-            blamed.offset_bytes - owner.start,
+            offset,
             blamed.width_bytes,
             owner.size,
             block,
@@ -98,6 +108,13 @@ class HazardLog:
             instruction.location.file,
         )
         self._hazards[key] = (hazard, count)
+
+    def _is_beyond(self, offset: int, size: int, space: str) -> bool:
+        """Whether an access outside of its array so far from its start counts as a fault."""
+        page = self._page_bytes
+        if not page:
+            return True
+        return space in ("global", "generic") and not -page <= offset < -(-size // page) * page
 
     def report(self) -> list[Hazard]:
         """All hazards, by line, then kind."""

@@ -284,3 +284,44 @@ def test_one_thread_that_takes_long_is_watched_in_its_first_part(monkeypatch: py
         assert (same_memory, same_written) == (memory, written)
         assert (got.thread_instructions, got.opcode_counts) == (expected.thread_instructions, expected.opcode_counts)
         assert got.counters.sampled_blocks == watched
+
+
+PARTS = {
+    "some have returned": """
+        if (i >= n) return;
+        int v = in[i]; unsigned m = __activemask(); out[i] = v + __shfl_xor_sync(m, v, 0) + __popc(m);""",
+    "halves by themselves": """
+        int v = in[i % n];
+        if (threadIdx.x & 1) {
+            for (int o = 16; o > 1; o /= 2) v += __shfl_down_sync(0xaaaaaaaa, v, o);
+            if ((threadIdx.x & 31) == 1) out[i] = v;
+        } else out[i] = __popc(__ballot_sync(0x55555555, v > 3)) + __any_sync(0x55555555, v == 7);
+        __syncwarp(); out[i] += v;""",
+    "those with equal values": """
+        int v = in[i % n] % 7, p; unsigned m = __match_any_sync(__activemask(), v);
+        out[i] = m * 31u + __match_all_sync(0xffffffffu, v, &p) + p + __match_any_sync(~0u, (long long)v << 40);
+        if (v < 5) { unsigned q = __activemask(); out[i] += __shfl_sync(q, i, __ffs(q) - 1) + __popc(q); }""",
+    "fewer and fewer": """
+        int c = 0;
+        for (int j = 0; j < in[i % n] % 9; j++) c += __popc(__ballot_sync(__activemask(), j & 1));
+        out[i] = c;""",
+    "sums of some": """
+        int v = in[i % n], r = 1;
+        if (v & 1) asm volatile("{ .reg .b32 t; activemask.b32 t; redux.sync.add.s32 %0, %1, t; }" : "=r"(r) : "r"(v));
+        out[i] = r;""",
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_parts_of_warps_meet(name: str) -> None:
+    start = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
+    source = f'extern "C" __global__ void k(const int* in, int* out, int n) {{ {start} {PARTS[name]} }}'
+    arguments = [np.random.default_rng(1).integers(0, 40, 4096, np.int32), np.zeros(32_800, np.int32), np.int32(4000)]
+    shape = (328,), (96 if "halves" in name else 100,)
+    _, expected, memory, written = run(source, arguments, False, *shape)
+    done, got, same_memory, same_written = run(source, arguments, True, *shape)
+    assert done
+    assert same_memory == memory
+    assert same_written == written
+    assert got.thread_instructions == expected.thread_instructions
+    assert got.hazards == expected.hazards == []
