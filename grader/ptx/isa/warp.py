@@ -87,7 +87,14 @@ def _sources(mode: str, lane_operand: Array, clamp_operand: Array) -> tuple[Arra
 
 
 def vote(mode: str, predicate: Array, active: Array, member_mask: Array) -> Array:
-    """vote.sync: bool (W, 32) for "all", "any" and "uni", uint32 masks for "ballot"; over active members."""
+    """vote.sync: bool (W, 32) for "all", "any" and "uni", uint32 masks for "ballot"; over active members.
+
+    Where a mask leaves out a lane that calls with it, which is undefined, all lanes with that mask vote, as on an H200.
+    """
+    outside = active & (member_mask & _WEIGHTS == 0)
+    if outside.any():
+        alike = pack((member_mask[:, :, None] == member_mask[:, None, :]) & active[:, None, :])
+        member_mask = np.where(pack(outside)[:, None] & alike != 0, alike, member_mask)
     true = pack(predicate & active)[:, None] & member_mask
     if mode == "ballot":
         return true
