@@ -241,6 +241,13 @@ def get_attributes(state: State, place: Place, attributes: int, function: int) -
     state.guest.write(attributes, raw)
 
 
+def get_name(state: State, place: Place, name: int, function: int, room: int, size: int) -> None:
+    """Write a kernel's mangled name into `room`, and where that is into `name`."""
+    _, entry = _kernel(state, function)
+    state.guest.write(room, entry.encode()[: size - 1] + b"\0")
+    state.guest.pack("Q", name, room)
+
+
 def max_active_blocks(state: State, place: Place, blocks: int, function: int, threads: int, shared_bytes: int) -> None:
     kernel, entry = _kernel(state, function)
     if threads <= 0 or shared_bytes < 0:
@@ -310,6 +317,7 @@ HANDLERS: Handlers = {
     "cudaPeekAtLastError": ("", peek_last_error),
     "cudaFuncSetAttribute": ("iii", set_attribute),
     "cudaFuncGetAttributes": ("ii", get_attributes),
+    "cudaFuncGetName": ("iiii", get_name),
     "cudaFuncSetCacheConfig": ("ii", nothing),
     "cudaFuncSetSharedMemConfig": ("ii", nothing),
     "cudaOccupancyMaxActiveBlocksPerMultiprocessor": ("iiii", max_active_blocks),

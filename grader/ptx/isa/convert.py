@@ -21,15 +21,15 @@ from grader.ptx.isa.rounding import (
     bf16_to_float32,
     canonical_nan,
     eight_bits_to_float16,
-    float64_to_bf16,
+    float32_to_tf32,
     float64_to_eight_bits,
-    float64_to_float16,
-    float64_to_float32,
     flush,
+    narrow,
     saturate,
     tiny_after_rounding,
     to_odd,
     two_sum,
+    widen,
 )
 
 Compute = Callable[[Array], Array]
@@ -39,24 +39,6 @@ FLOATS = ("f16", "bf16", "f32", "f64")
 EIGHT_BIT_PAIRS = ("e4m3x2", "e5m2x2")
 TO_INTEGER: dict[str, Compute] = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}
 SIGNIFICANT_BITS = {"f16": 11, "bf16": 8, "f32": 24, "f64": 53}
-
-
-def widen(name: str) -> Compute:
-    """The exact float64 value of a float operand."""
-    if name == "bf16":
-        return lambda a: bf16_to_float32(a).astype(np.float64)
-    return lambda a: a.astype(np.float64)
-
-
-def narrow(name: str, rounding: str) -> Compute:
-    """Float64 rounded to a float type, NaNs canonical (but not for f64)."""
-    if name == "f16":
-        return lambda a: float64_to_float16(a, rounding)
-    if name == "bf16":
-        return lambda a: float64_to_bf16(a, rounding)
-    if name == "f32":
-        return lambda a: float64_to_float32(a, rounding)
-    return lambda a: a
 
 
 def integer_to_integer(m: Modifiers, source: str, target: str) -> Compute:
@@ -212,6 +194,10 @@ def convert(m: Modifiers) -> Semantics:
         return pack_two(m, source, target)
     if target in EIGHT_BIT_PAIRS and source == "f32":
         return eight_bits_from_floats(m, source, target)
+    if target == "tf32" and source == "f32":
+        rounding, relu = m.one_of(("rna", "rn", "rz")), m.flag("relu")
+        m.end()
+        return make(source, target, lambda a: float32_to_tf32(a, rounding, relu))
     if target not in (*INTEGERS, *FLOATS):
         raise m.fail("unknown target type")
     if source in INTEGERS:

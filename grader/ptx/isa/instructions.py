@@ -185,6 +185,7 @@ DTYPES: dict[str, np.dtype[np.generic]] = {
     "s16x2": np.dtype("u4"),
     "e4m3x2": np.dtype("u2"),
     "e5m2x2": np.dtype("u2"),
+    "tf32": np.dtype("u4"),
     "pred": np.dtype("?"),
 }
 """How a value of each PTX type is handed over; bf16 and the packed types travel as bit patterns."""

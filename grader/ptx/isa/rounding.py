@@ -18,6 +18,7 @@ import numpy as np
 from grader.ptx.isa.instructions import Array
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from fractions import Fraction
 
 
@@ -403,3 +404,31 @@ def eight_bits_to_float16(name: str) -> Array:
         value = np.where(size >= 0x7C, np.inf, value)
     signed: Array = np.where(np.arange(256) > 0x7F, -value, value).astype(np.float16).view(np.uint16)
     return np.where(size > (0x7C if name == "e5m2x2" else 0x7E), NAN_16, signed)
+
+
+def float32_to_tf32(value: Array, rounding: str, relu: bool) -> Array:
+    """Floats with ten bits after the point, as patterns; "rna" rounds halves away from zero; relu: 0 if negative."""
+    bits = value.view(np.uint32)
+    odd = bits >> np.uint32(13) & np.uint32(1)
+    more = {"rna": np.uint32(0x1000), "rn": np.uint32(0xFFF) + odd, "rz": np.uint32(0)}[rounding]
+    whole = np.where(np.isinf(value), bits, bits + more & np.uint32(0xFFFFE000))
+    whole = np.where(np.isnan(value), np.uint32(0x7FFFFFFF), whole)
+    return np.where(whole >> np.uint32(31) != 0, np.uint32(0), whole) if relu else whole
+
+
+def widen(name: str) -> Callable[[Array], Array]:
+    """The exact float64 value of a float operand."""
+    if name == "bf16":
+        return lambda a: bf16_to_float32(a).astype(np.float64)
+    return lambda a: a.astype(np.float64)
+
+
+def narrow(name: str, rounding: str) -> Callable[[Array], Array]:
+    """Float64 rounded to a float type, NaNs canonical (but not for f64)."""
+    if name == "f16":
+        return lambda a: float64_to_float16(a, rounding)
+    if name == "bf16":
+        return lambda a: float64_to_bf16(a, rounding)
+    if name == "f32":
+        return lambda a: float64_to_float32(a, rounding)
+    return lambda a: a

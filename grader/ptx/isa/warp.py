@@ -17,9 +17,8 @@ from functools import cache, lru_cache
 import numpy as np
 
 from grader.ptx.isa.atomic import UFUNCS
-from grader.ptx.isa.convert import narrow, widen
 from grader.ptx.isa.instructions import DTYPES, Array
-from grader.ptx.isa.rounding import fma_f64
+from grader.ptx.isa.rounding import fma_f64, narrow, widen
 
 LANES = np.arange(32, dtype=np.int64)
 _WEIGHTS = np.uint32(1) << np.arange(32, dtype=np.uint32)

@@ -20,6 +20,9 @@ int main() {
     cudaOccupancyMaxPotentialBlockSize(&minGrid, &block, bounded);
     cudaFuncGetAttributes(&attributes, bounded);
     printf("bounded: block %d, up to %d threads\n", block, attributes.maxThreadsPerBlock);
+    const char *name;
+    cudaFuncGetName(&name, square);
+    printf("%s\n", name);
     cudaOccupancyMaxPotentialBlockSize(&minGrid, &block, square, 0, n);
     cudaFuncSetCacheConfig(heavy, cudaFuncCachePreferShared);
     int *d, h[1000];

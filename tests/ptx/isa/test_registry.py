@@ -52,7 +52,7 @@ START_UP = set(
         "cvt.f32.s32",
         "cvt.s32.f32",
         "cvt.f16.f32",
-        "cvt.rn.tf32.f32",
+        "cvt.rp.tf32.f32",
         "cvt.rzi.rn.s32.f32",
         "min.xorsign.f32",
         "min.relu.u32",

@@ -57,3 +57,18 @@ def test_what_is_no_number() -> None:
     infinite = np.array([0xFC7C], np.uint16)
     assert converted(("rn", "f16x2", "e5m2x2"), infinite) == 0xFC007C00
     assert converted(("rn", "relu", "f16x2", "e5m2x2"), infinite) == 0x00007C00
+
+
+@pytest.mark.parametrize(
+    ("rounding", "expected"),
+    [
+        ("rna", [0x3F804000, 0xBF804000, 0x3F802000]),
+        ("rn", [0x3F804000, 0xBF804000, 0x3F800000]),
+        ("rz", [0x3F802000, 0xBF802000, 0x3F800000]),
+    ],
+)
+def test_floats_of_19_bits(rounding: str, expected: list[int]) -> None:
+    """Two halves between neighbours (to odd ones and to even ones), and what is no number."""
+    values = np.array([0x3F803000, 0xBF803000, 0x3F801000, 0x7F800000, 0xFF800000, 0x7FC00123], np.uint32)
+    got = lookup("cvt", (rounding, "tf32", "f32")).compute(values.view(np.float32))
+    assert got.tolist() == [*expected, 0x7F800000, 0xFF800000, 0x7FFFFFFF]

@@ -128,6 +128,7 @@ GRADER_IMPORT("cudaLaunchKernel") GRADER_CHECKED cudaError_t grader_cudaLaunchKe
 GRADER_IMPORT("cudaLaunchCooperativeKernel") GRADER_CHECKED cudaError_t grader_cudaLaunchCooperativeKernel(const void *function, const dim3 *grid, const dim3 *block, void **arguments, size_t shared_bytes, cudaStream_t stream, int line, const char *file);
 GRADER_IMPORT("cudaFuncSetAttribute") GRADER_CHECKED cudaError_t grader_cudaFuncSetAttribute(const void *function, cudaFuncAttribute attribute, int value, int line, const char *file);
 GRADER_IMPORT("cudaFuncGetAttributes") GRADER_CHECKED cudaError_t grader_cudaFuncGetAttributes(cudaFuncAttributes *attributes, const void *function, int line, const char *file);
+GRADER_IMPORT("cudaFuncGetName") GRADER_CHECKED cudaError_t grader_cudaFuncGetName(char **name, const void *function, char *room, size_t bytes, int line, const char *file);
 GRADER_IMPORT("cudaFuncSetCacheConfig") GRADER_CHECKED cudaError_t grader_cudaFuncSetCacheConfig(const void *function, cudaFuncCache config, int line, const char *file);
 GRADER_IMPORT("cudaFuncSetSharedMemConfig") GRADER_CHECKED cudaError_t grader_cudaFuncSetSharedMemConfig(const void *function, cudaSharedMemConfig config, int line, const char *file);
 GRADER_IMPORT("cudaOccupancyMaxActiveBlocksPerMultiprocessor") GRADER_CHECKED cudaError_t grader_cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *function, int block_size, size_t shared_bytes, int line, const char *file);
@@ -151,6 +152,7 @@ template <class F> GRADER_CHECKED inline cudaError_t cudaLaunchKernel(F f, dim3 
 template <class F> GRADER_CHECKED inline cudaError_t cudaLaunchCooperativeKernel(F f, dim3 g, dim3 b, void **a, size_t n = 0, cudaStream_t s = 0, GRADER_PLACE) { return grader_cudaLaunchCooperativeKernel((const void *)f, &g, &b, a, n, s, GRADER_HERE); }
 template <class F> GRADER_CHECKED inline cudaError_t cudaFuncSetAttribute(F f, cudaFuncAttribute a, int v, GRADER_PLACE) { return grader_cudaFuncSetAttribute((const void *)f, a, v, GRADER_HERE); }
 template <class F> GRADER_CHECKED inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, F f, GRADER_PLACE) { return grader_cudaFuncGetAttributes(a, (const void *)f, GRADER_HERE); }
+template <class F> GRADER_CHECKED inline cudaError_t cudaFuncGetName(const char **name, F f, GRADER_PLACE) { return grader_cudaFuncGetName((char **)name, (const void *)f, (char *)malloc(4096), 4096, GRADER_HERE); }
 template <class F> inline cudaError_t cudaFuncSetCacheConfig(F f, cudaFuncCache c, GRADER_PLACE) { return grader_cudaFuncSetCacheConfig((const void *)f, c, GRADER_HERE); }
 template <class F> inline cudaError_t cudaFuncSetSharedMemConfig(F f, cudaSharedMemConfig c, GRADER_PLACE) { return grader_cudaFuncSetSharedMemConfig((const void *)f, c, GRADER_HERE); }
 template <class F> GRADER_CHECKED inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *n, F f, int b, size_t s, GRADER_PLACE) { return grader_cudaOccupancyMaxActiveBlocksPerMultiprocessor(n, (const void *)f, b, s, GRADER_HERE); }
