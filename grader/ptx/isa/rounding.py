@@ -408,10 +408,10 @@ def eight_bits_to_float16(name: str) -> Array:
 
 def float32_to_tf32(value: Array, rounding: str, relu: bool) -> Array:
     """Floats with ten bits after the point, as patterns; "rna" rounds halves away from zero; relu: 0 if negative."""
-    bits = value.view(np.uint32)
-    odd = bits >> np.uint32(13) & np.uint32(1)
-    more = {"rna": np.uint32(0x1000), "rn": np.uint32(0xFFF) + odd, "rz": np.uint32(0)}[rounding]
-    whole = np.where(np.isinf(value), bits, bits + more & np.uint32(0xFFFFE000))
+    bits: Array = value.view(np.uint32)
+    odd: Array = bits >> np.uint32(13) & np.uint32(1)
+    more: Array = {"rna": np.full_like(bits, 0x1000), "rn": odd + np.uint32(0xFFF), "rz": np.zeros_like(bits)}[rounding]
+    whole: Array = np.where(np.isinf(value), bits, bits + more & np.uint32(0xFFFFE000))
     whole = np.where(np.isnan(value), np.uint32(0x7FFFFFFF), whole)
     return np.where(whole >> np.uint32(31) != 0, np.uint32(0), whole) if relu else whole
 

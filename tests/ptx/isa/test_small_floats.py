@@ -70,5 +70,5 @@ def test_what_is_no_number() -> None:
 def test_floats_of_19_bits(rounding: str, expected: list[int]) -> None:
     """Two halves between neighbours (to odd ones and to even ones), and what is no number."""
     values = np.array([0x3F803000, 0xBF803000, 0x3F801000, 0x7F800000, 0xFF800000, 0x7FC00123], np.uint32)
-    got = lookup("cvt", (rounding, "tf32", "f32")).compute(values.view(np.float32))
+    got = converted((rounding, "tf32", "f32"), values.view(np.float32))
     assert got.tolist() == [*expected, 0x7F800000, 0xFF800000, 0x7FFFFFFF]

@@ -42,6 +42,23 @@ inline cufftResult cufftXtExec(cufftHandle plan, void *in, void *out, int direct
     }
 }
 // A plan of several devices wants as many; what follows is of such plans alone.
+// Callbacks are in the static library alone, and gone with CUDA 13: the shared one answers so.
+enum cufftXtCallbackType_t {
+    CUFFT_CB_LD_COMPLEX = 0, CUFFT_CB_LD_COMPLEX_DOUBLE = 1, CUFFT_CB_LD_REAL = 2, CUFFT_CB_LD_REAL_DOUBLE = 3,
+    CUFFT_CB_ST_COMPLEX = 4, CUFFT_CB_ST_COMPLEX_DOUBLE = 5, CUFFT_CB_ST_REAL = 6, CUFFT_CB_ST_REAL_DOUBLE = 7, CUFFT_CB_UNDEFINED = 8
+};
+typedef cufftXtCallbackType_t cufftXtCallbackType;
+typedef cufftComplex (*cufftCallbackLoadC)(void *, size_t, void *, void *);
+typedef cufftDoubleComplex (*cufftCallbackLoadZ)(void *, size_t, void *, void *);
+typedef cufftReal (*cufftCallbackLoadR)(void *, size_t, void *, void *);
+typedef cufftDoubleReal (*cufftCallbackLoadD)(void *, size_t, void *, void *);
+typedef void (*cufftCallbackStoreC)(void *, size_t, cufftComplex, void *, void *);
+typedef void (*cufftCallbackStoreZ)(void *, size_t, cufftDoubleComplex, void *, void *);
+typedef void (*cufftCallbackStoreR)(void *, size_t, cufftReal, void *, void *);
+typedef void (*cufftCallbackStoreD)(void *, size_t, cufftDoubleReal, void *, void *);
+inline cufftResult cufftXtSetCallback(cufftHandle, void **, cufftXtCallbackType, void **) { return CUFFT_NOT_IMPLEMENTED; }
+inline cufftResult cufftXtClearCallback(cufftHandle, cufftXtCallbackType) { return CUFFT_NOT_IMPLEMENTED; }
+inline cufftResult cufftXtSetCallbackSharedSize(cufftHandle, cufftXtCallbackType, size_t) { return CUFFT_NOT_IMPLEMENTED; }
 inline cufftResult cufftXtSetGPUs(cufftHandle, int, int *) { return CUFFT_INVALID_DEVICE; }
 inline cufftResult cufftXtMalloc(cufftHandle, cudaLibXtDesc **, cufftXtSubFormat) { return CUFFT_INVALID_PLAN; }
 inline cufftResult cufftXtMemcpy(cufftHandle, void *, void *, cufftXtCopyType) { return CUFFT_INVALID_PLAN; }
