@@ -240,6 +240,7 @@ class AccessSpec:
     looked_at: what is read is used for anything.  may_be_dropped: it may be read and not be used.  polls: it decides
     whether a loop is left that waits for others.
     is_counted: a device makes just such a request; else how it gets there is not known, and not counted.
+    moves: elements are loaded or stored; else observers are told of the access, and that is all.
     of_copy: of an asynchronous copy's store, which is told of twice: "begun" or "arrived"; "" for any other.
     """
 
@@ -252,7 +253,7 @@ class AccessSpec:
         self.count = 1
         self.operation = self.of_copy = ""
         self.is_copy = self.compared = self.polls = self.may_be_dropped = False
-        self.looked_at = self.is_counted = True
+        self.looked_at = self.is_counted = self.moves = True
         type_name = ""
         for modifier in instruction.modifiers:
             base = modifier.split("::")[0]

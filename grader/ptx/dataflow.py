@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from grader.ptx.frontend.nodes import Address, Function, Instruction, Negated, Operand, Register, Symbol, Vector
-from grader.ptx.isa.instructions import facts, is_barrier
+from grader.ptx.isa.instructions import facts, is_arithmetic, is_barrier
 
 
 def _registers(operand: Operand) -> tuple[Register, ...]:
@@ -292,3 +292,64 @@ def _is_decided(instruction: Instruction, data: set[int]) -> bool:
     addressed = [o.base for o in instruction.operands if type(o) is Address and type(o.base) is Register]
     branches = instruction.operands if instruction.opcode == "brx" else ()
     return any(o.index in data for o in (*addressed, *branches) if isinstance(o, Register))
+
+
+def decisive_registers(blocks: Sequence[Iterable[Instruction]], is_entry: bool) -> frozenset[int] | None:
+    """Indices of the registers whose values decide where accesses go and which instructions are carried out; None where
+    all are taken to.
+
+    blocks: of a function.  is_entry: whether it is a kernel.
+    """
+    body = [instruction for block in blocks for instruction in block]
+    if not is_entry or any(instruction.opcode == "call" for instruction in body):
+        return None
+    found: set[int] = set()
+    values: set[int] = set()
+    for item in body:
+        moved = moved_operand(item)
+        if moved is None:
+            if not _only_computes(item):
+                found |= {register.index for register in sources(item)}
+            continue
+        others = [operand for place, operand in enumerate(item.operands) if place != moved]
+        found |= {register.index for operand in others for register in _registers(operand)}
+        if item.opcode == "st":
+            values |= {register.index for register in _registers(item.operands[moved])}
+    _add_sources(found, body)
+    if any(item.opcode == "ld" and moved_operand(item) == 0 and _decides(item, found) for item in body):
+        # What is loaded was stored before.
+        found |= values
+        _add_sources(found, body)
+    return frozenset(found)
+
+
+def moved_operand(instruction: Instruction) -> int | None:
+    """Which operand of a load or store of data is what is moved; None for any other instruction."""
+    if instruction.opcode not in ("ld", "st") or not _OWN.isdisjoint(m.split("::")[0] for m in instruction.modifiers):
+        return None
+    return 0 if instruction.opcode == "ld" else 1
+
+
+def is_idle_for(instruction: Instruction, decisive: frozenset[int]) -> bool:
+    """Whether an instruction does nothing but compute values that are not among the decisive ones."""
+    return _only_computes(instruction) and decisive.isdisjoint(r.index for r in destinations(instruction))
+
+
+def _only_computes(instruction: Instruction) -> bool:
+    opcode = instruction.opcode
+    passes_carry = "cc" in instruction.modifiers or opcode in ("addc", "subc", "madc")
+    return (opcode == "mov" or is_arithmetic(opcode)) and not passes_carry
+
+
+def _decides(instruction: Instruction, found: set[int]) -> bool:
+    return any(register.index in found for register in destinations(instruction))
+
+
+def _add_sources(found: set[int], body: Sequence[Instruction]) -> None:
+    """Add the registers that those in `found` are computed from."""
+    before = -1
+    while before < len(found):
+        before = len(found)
+        for item in reversed(body):
+            if _decides(item, found):
+                found |= {register.index for register in sources(item)}

@@ -67,18 +67,18 @@ class Launch:
     shared_bytes: dynamic shared memory of a block.
     observe: count traffic and look for races (the observers `Traffic` and `Races`).
     observers: who else watches; bounds and uninitialised reads are always watched.
-    observed_batches: at most so many batches of blocks are shown to the observers, spread over the grid (None: all).
+    observed_batches: at most so many batches of blocks are shown to observers, spread over the grid (None: all).
     observed_instructions: of these batches only as many, spread over those left, as take about so many
         thread-instructions together (None: all; nor where generated code runs few threads).
     limits: when to give up.
     max_shared_bytes: what a block may have in all; above 48 KiB a device needs opting in.
-    counts_work: say what was executed by line (`LaunchReport.work`).
-    order: in which blocks and warps have their turns, see `grader.ptx.affine.Order`.
+    counts_work: say what was executed by line (`LaunchReport.work`).  order: of turns, see `grader.ptx.affine.Order`.
     cooperative: all blocks run side by side and may wait for each other (`cudaLaunchCooperativeKernel`).
     only: numbers of the blocks that are run, one after the other (None: all of the grid); they may not wait for others.
-    unwatched_apart: where observers see some batches and find nothing in them, threads of the others may run one after
-        the other.  What a kernel computes that is free of races is the same.  Of a launch of few threads that goes on
-        for long only the first part is shown to the observers then, and nothing of it counted.
+    unwatched_apart: where observers find nothing in the batches that they see, threads of the others may run one after
+        the other: what a kernel free of races computes is the same.  Of a launch of few threads that goes on for long
+        only the first part is shown to the observers then, and nothing of it counted.
+    moves_no_data: only what observers see is wanted: what is loaded, and computed to be stored, is left out.
     """
 
     entry: str
@@ -98,6 +98,7 @@ class Launch:
     order: int = 0
     only: Sequence[int] | None = None
     unwatched_apart: bool = False
+    moves_no_data: bool = False
 
 
 def launch(module: Module, config: Launch) -> LaunchReport:
@@ -171,7 +172,7 @@ class _Run:
         self._began_s = time.process_time()
         devices = (a.device for a in config.arguments if isinstance(a, Buffer))
         self.device = device = config.device or next(devices, None) or Device()
-        self.program = program_of(module)
+        self.program = program_of(module, config.moves_no_data)
         entry = config.entry
         function = module.functions.get(entry)
         if function is None or not function.is_entry:

@@ -255,6 +255,7 @@ def follow(
             limits=Limits(seconds=60.0),
             max_shared_bytes=232448,
             only=[n for n, _most in pending],
+            moves_no_data=True,
         )
         try:
             launch(module, what)

@@ -13,6 +13,7 @@ import numpy as np
 
 from grader.ptx import affine
 from grader.ptx.access import AccessSpec, InlineCache, element_dtype
+from grader.ptx.dataflow import destinations, moved_operand
 from grader.ptx.frontend.nodes import Address, Instruction, Operand, Register, Sink, Symbol, Vector
 from grader.ptx.limits import DeviceTrap, UnsupportedInstruction
 from grader.ptx.machine import load_store
@@ -192,6 +193,9 @@ def load_spec(code: Code, instruction: Instruction) -> AccessSpec:
     spec.looked_at = code.uses.is_looked_at(instruction)
     spec.may_be_dropped = code.uses.may_be_dropped(instruction)
     spec.polls = spec.strong and code.polls(instruction)
+    decisive = code.decisive
+    if decisive is not None and moved_operand(instruction) is not None:
+        spec.moves = not decisive.isdisjoint(register.index for register in destinations(instruction))
     return spec
 
 
@@ -270,6 +274,9 @@ def _store(code: Code, instruction: Instruction) -> Step:
     address, offset = address_getter(code, target)
     elements = source.elements if isinstance(source, Vector) else (source,)
     readers = [getter(code, element, spec.element_bytes) for element in elements]
+    if code.decisive is not None and moved_operand(instruction) is not None:
+        spec.moves = not code.decisive.isdisjoint(e.index for e in elements if isinstance(e, Register))
+        readers = readers if spec.moves else []
 
     def step(group: Group) -> None:
         load_store.store(group, spec, address(group), offset, [read(group) for read in readers])

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from grader.ptx import affine
+from grader.ptx.dataflow import is_idle_for
 from grader.ptx.frontend.nodes import Immediate, Instruction, Operand, Register, Vector
 from grader.ptx.isa.instructions import facts, is_arithmetic, lookup
 from grader.ptx.limits import UnsupportedInstruction
@@ -144,7 +145,7 @@ _ROOMS = (data_movement, warps, textures, asynchronous)
 def compile_step(code: Code, instruction: Instruction) -> Step | None:
     """Return the step of an instruction that does not end a block; None when it does nothing."""
     opcode = instruction.opcode
-    if facts(opcode).hint:
+    if facts(opcode).hint or (code.decisive is not None and is_idle_for(instruction, code.decisive)):
         return None
     try:
         special_case = next((room.STEPS[opcode] for room in _ROOMS if opcode in room.STEPS), None)

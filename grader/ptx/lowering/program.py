@@ -48,8 +48,10 @@ DYNAMIC_BYTES = 48 * 1024
 class Program:
     """The part of a module that is the same on every device: runnable functions, the layout of shared memory."""
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Module, moves_no_data: bool = False) -> None:
+        """moves_no_data: its functions compute what decides where accesses go and what is carried out, no more."""
         self.module = module
+        self.moves_no_data = moves_no_data
         self.addresses: dict[str, int] = {}
         """Addresses of shared variables and functions, which are the same on every device."""
         self.shared: list[Variable] = []
@@ -269,11 +271,12 @@ def _initial(variable: Variable) -> Array:
     return initial
 
 
-def program_of(module: Module) -> Program:
-    """Return the program of a module, made at first use and kept with the module."""
-    program = module.derived.get("program")
+def program_of(module: Module, moves_no_data: bool = False) -> Program:
+    """Return the program of a module, made at first use and kept with the module; moves_no_data: see `Program`."""
+    name = "program without data" if moves_no_data else "program"
+    program = module.derived.get(name)
     if program is None:
-        program = module.derived["program"] = Program(module)
+        program = module.derived[name] = Program(module, moves_no_data)
     return program
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from grader.ptx.access import InlineCache
-from grader.ptx.dataflow import DefUse, destinations, live_at_entry
+from grader.ptx.dataflow import DefUse, decisive_registers, destinations, live_at_entry
 from grader.ptx.frontend.nodes import Function, Guard, Instruction, Label, LabelMark, Module, Vector
 from grader.ptx.isa.instructions import facts
 from grader.ptx.limits import FRAGMENT_CHARGE
@@ -217,6 +217,7 @@ class Linkage(Protocol):
 
     module: Module
     addresses: dict[str, int]
+    moves_no_data: bool
 
     def space_of(self, name: str) -> str: ...
 
@@ -300,6 +301,10 @@ class Code:
         self.repeats: list[InlineCache] = []
         """What loads remember of the last time, to be forgotten after a launch."""
         self.uses = DefUse(function)
+        self.decisive: frozenset[int] | None = None
+        """Registers that decide where accesses go and what is carried out, where nothing else is computed."""
+        if program.moves_no_data:
+            self.decisive = decisive_registers([block.instructions for block in graph.blocks], function.is_entry)
         self._reach: dict[int, frozenset[int]] = {}
         self.blocks: list[CodeBlock] = []
 

@@ -227,6 +227,8 @@ def load_again(group: Group, spec: AccessSpec, last: InlineCache, address: Value
         resolved = ResolvedAddress(array, vec, shift + last.resolved_shift, group.lanes)
         _check_initialised(batch, spec, resolved)
         _observe(batch, spec, resolved, None)
+    if not spec.moves:
+        return 0
     start = (array.storage + position) // width
     return from_array(view[start:].take(indices), group.lanes, size)
 
@@ -243,12 +245,14 @@ def load(
             last.note(spec, resolved, address.shift if isinstance(address, Affine) else 0)
         _check_initialised(group.batch, spec, resolved)
         _observe(group.batch, spec, resolved, None)
+        if not spec.moves:
+            return [0] * spec.count
         return [_fetch(resolved, spec, element, register_bytes[element], group.lanes) for element in range(spec.count)]
     results = [np.zeros(group.lanes.n, spec.dtype) for _ in range(spec.count)]
     for positions, resolved in parts:
         _check_initialised(group.batch, spec, resolved)
         _observe(group.batch, spec, resolved, None, parts)
-        for element, result in enumerate(results):
+        for element, result in enumerate(results if spec.moves else ()):
             result[positions] = as_array(
                 _fetch(resolved, spec, element, spec.element_bytes, resolved.lanes), spec.dtype
             )
@@ -270,7 +274,7 @@ def store(group: Group, spec: AccessSpec, address: Value, offset: int, values: l
     """Carry out a store; where lanes write the same element, the highest lane's value stays."""
     faults: list[Fault] = []
     put(group.batch, spec, split_by_allocation(group, spec, address, offset, faults), values)
-    for element, positions, array, places in _inside(spec, faults):
+    for element, positions, array, places in _inside(spec, faults if spec.moves else ()):
         if array.read_only:
             continue
         group.batch.note_change()
@@ -315,6 +319,8 @@ def put(
             _read_only(batch, spec, resolved)
             continue
         _observe(batch, spec, resolved, stored, parts)
+        if not spec.moves:
+            continue
         batch.note_change()
         resolved.array.digest = None
         indices, start = resolved.index(spec.element_bytes)
@@ -384,8 +390,8 @@ def atomic(
 
 def _check_initialised(batch: BlockBatch, spec: AccessSpec, resolved: ResolvedAddress) -> None:
     array = resolved.array
-    # An exchange whose old value nobody looks at is a store.
-    only_stores = spec.op == "store" or (spec.operation == "exch" and not spec.looked_at)
+    # An exchange whose old value nobody looks at is a store; what is not moved need not have been written.
+    only_stores = spec.op == "store" or not spec.moves or (spec.operation == "exch" and not spec.looked_at)
     if not only_stores and not spec.may_be_dropped and array.valid is not None:
         check_written(batch, spec, resolved, array)
 
