@@ -301,19 +301,26 @@ def _replay(together: Sequence[BlockTrace], capacity: int) -> tuple[dict[int, tu
                 parts = kept[key] = _lines(event, key[1])
             start = (event.place // LINE_SECTORS) + (event.array << 40)
             missed = count = waiting = 0
-            for line, mask, asks in parts:
-                have = lines.get(start + line, 0)
+            for relative, mask, asks in parts:
+                line = start + relative
                 count += asks
+                have = lines.get(line)
+                if have is None:
+                    missed += mask.bit_count()
+                    fresh.add(line)
+                    waiting += asks
+                    lines[line] = mask
+                    if len(lines) > most:
+                        lines.popitem(last=False)
+                    continue
                 if mask & ~have:
                     missed += (mask & ~have).bit_count()
-                    fresh.add(start + line)
+                    fresh.add(line)
                     waiting += asks
-                elif start + line in fresh:
+                    lines[line] = have | mask
+                elif line in fresh:
                     waiting += asks
-                lines[start + line] = have | mask
-                lines.move_to_end(start + line)
-                if len(lines) > most:
-                    lines.popitem(last=False)
+                lines.move_to_end(line)
             result[id(event.instruction)] = (before[0] + missed, before[1] + count, before[2] + waiting)
     return result, asked
 
@@ -353,16 +360,26 @@ def _hottest(base: BlockTrace, neighbours: Sequence[BlockTrace | None]) -> tuple
     return requests, lanes
 
 
-def _footprint(trace: BlockTrace, op: str, most: int) -> dict[int, np.ndarray]:
-    """Return the sectors by array that loads, or stores and atomics, touch in the first `most` requests."""
+def _footprint(requests: Sequence[Request], op: str) -> dict[int, np.ndarray]:
+    """Return the sectors by array that loads, or stores and atomics, touch."""
     parts: dict[int, list[np.ndarray]] = {}
     visited: set[tuple[int, int]] = set()
-    for event in _global(trace)[:most]:
-        if (event.op == "load") != (op == "load") or (id(event.pattern), event.place) in visited:
+    touched: dict[int, np.ndarray] = {}
+    for event in requests:
+        key = id(event.pattern)
+        if (event.op == "load") != (op == "load") or (key, event.place) in visited:
             continue
-        visited.add((id(event.pattern), event.place))
-        parts.setdefault(event.array, []).append(event.pattern.sectors + event.place)
-    return {array: np.unique(np.concatenate(sectors)) for array, sectors in parts.items()}
+        visited.add((key, event.place))
+        if key not in touched:
+            touched[key] = _distinct(event.pattern.sectors)
+        parts.setdefault(event.array, []).append(touched[key] + event.place)
+    return {array: _distinct(np.concatenate(sectors)) for array, sectors in parts.items()}
+
+
+def _distinct(values: np.ndarray) -> np.ndarray:
+    """Return the different ones of some numbers, in order: sorted, as there are few different ones among many."""
+    ordered = np.sort(values)
+    return ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])] if len(ordered) else ordered
 
 
 def _memory_bytes(
@@ -380,20 +397,22 @@ def _memory_bytes(
     loaded: set[int] = set()
     stored: dict[int, float] = {}
     asked_bytes: dict[int, float] = {}
-    for event in _global(base):
+    requests = _global(base)
+    beside = [_global(trace) if trace is not None else None for trace in neighbours]
+    most = min(len(one) for one in (requests, *beside) if one is not None)
+    for event in requests:
         if event.op != "load":
             ideal = SECTOR_BYTES * float(event.pattern.ideal.sum())
             asked_bytes[event.array] = asked_bytes.get(event.array, 0.0) + ideal
     for op in ("load", "store"):
-        most = min([len(_global(t)) for t in (base, *neighbours) if t is not None])
-        whole = _footprint(base, op, 1 << 40)
-        own = _footprint(base, op, most)
-        others = [None if t is None else _footprint(t, op, most) for t in neighbours]
+        whole = _footprint(requests, op)
+        own = _footprint(requests[:most], op) if most < len(requests) else whole
+        others = [None if one is None else _footprint(one[:most], op) for one in beside]
         if op == "load":
             touched_sectors = sum(map(len, whole.values()))
         for array, sectors in whole.items():
             chunk = processor.dram_fetch_bytes // SECTOR_BYTES if op == "load" else 1
-            fetched = len(np.unique(sectors // chunk)) * chunk * SECTOR_BYTES
+            fetched = len(_distinct(sectors // chunk)) * chunk * SECTOR_BYTES
             shares = []
             for other in others:
                 mine = own.get(array)
