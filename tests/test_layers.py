@@ -293,9 +293,10 @@ GPU_PARTS: dict[str, set[str]] = {
     "profilers": {"messages", "process", "session"},
     "bench": {"messages", "process", "session"},
     "runs": {"messages", "process", "session", "bench"},
-    "part": {"messages", "process", "session", "profilers", "bench", "runs"},
+    "part": {"messages", "process", "session", "profilers", "bench", "cpu", "runs"},
     "calibrate": {"messages", "process", "session", "bench", "runs", "part"},
-    "functions": {"bench"},
+    "functions": {"bench", "cpu"},
+    "cpu": {"bench"},
 }
 
 

@@ -129,6 +129,7 @@ class KeptCompiler:
         self._folder = folder if folder is not None else user_cache() / "compiled"
         self._first = CompilerProcess()
         self._process = Compilers(self._first, 1)
+        self._toolkits = sorted(map(str, header_folders(os.environ, sys.path)))
 
     def widen(self, at_once: int) -> None:
         """Have so many processes: see `Compilers`."""
@@ -166,8 +167,7 @@ class KeptCompiler:
 
     def _key(self, sources: Mapping[str, str], names: Sequence[str], architecture: str) -> str:
         parts = list(sources.items()), list(names), architecture, self.nvrtc_version()
-        toolkits = sorted(map(str, header_folders(os.environ, sys.path)))
-        return hashlib.sha256(repr((_own_code(), parts, toolkits)).encode()).hexdigest()[:40]
+        return hashlib.sha256(repr((_own_code(), parts, self._toolkits)).encode()).hexdigest()[:40]
 
     def _drop_oldest(self) -> None:
         kept = list(self._folder.glob("*.msgpack"))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Protocol, TypeVar
@@ -22,16 +21,15 @@ from grader.gpu.messages import HostCopiesDone, Prepared, Ready, RoundDone, Warm
 from grader.gpu.session import GpuFault, TimedKernel
 from grader.lab import formula
 from grader.lab.checks import SpeedupSettings
-from grader.lab.expected import Oracle
 from grader.lab.records import Lab, ReferenceKernel, Sizes, Variant
 from grader.launching.backend import BufferArgument, LaunchRequest, ScalarArgument, waits_for_grid
 from grader.launching.kernel import grid_of, placeholder, shape_at
 from grader.launching.programs import Built, ProgramStore
 from grader.measured import Estimate
 from grader.submission.records import LaunchPlan
-from grader.timing import CpuTime, HostTimes, Measurement, Problem, SizeTimes, lock, sampling
+from grader.timing import HostTimes, Measurement, Problem, SizeTimes, sampling
 from grader.timing.sampling import Question, Sample, Samples, sample
-from grader.timing.summary import Store, Work, key_of, reference, size_key, student
+from grader.timing.summary import Work, reference, size_key, student
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +91,6 @@ def _argument(lab: Lab, role: str, sizes: Sizes) -> BufferArgument | ScalarArgum
     return BufferArgument(role, shape, parameter.dtype, initial, is_output)
 
 
-CPU_ELEMENTS_A_SECOND = 2e7
-"""What an oracle is thought to do before it has been timed at any size: a low guess."""
-CPU_LIMIT_S = 1.0
-"""Sizes that would keep the CPU busy for longer are left out."""
-CPU_GROWTH = 1.5
-"""From one size to the next, how much slower an element may become: larger arrays leave the caches."""
-
-
 def baseline_of(lab: Lab, variant: str) -> tuple[str, float | None]:
     """The variant whose reference `variant` is measured by, and the speed-up that earns all points (None: unmarked)."""
     settings = next(v for v in lab.variants if v.name == variant).settings_of(SpeedupSettings)
@@ -145,55 +135,6 @@ def metric_of(lab: Lab, metric: str, sizes: Sizes, time: Estimate) -> Estimate:
     amount = (work.operations or 0.0) if metric == "gflop_per_s" else work.traffic_bytes
     low, high = time.high or time.value, time.low or time.value
     return Estimate(value=amount / time.value / 1000, low=amount / low / 1000, high=amount / high / 1000)
-
-
-def cpu_times_of(lab: Lab, oracle: Oracle, sizes: list[Sizes], store: Store) -> list[CpuTime]:
-    """The oracle's times at the sizes where it does not take long; measured once per machine, then kept."""
-    unique = {size_key(s): s for s in sizes}
-    key = key_of({}, f"cpu {sorted(unique)}", lab_files(lab), f"numpy {np.__version__}", sampling.model(), "")
-    stored = store.get(key)
-    if stored is not None:
-        return stored.cpu
-    with ExitStack() as stack:
-        # The gradings of a group come here at the same time: one measures, undisturbed by the others, who then find it.
-        # Where that cannot be arranged, each measures for itself.
-        with suppress(lock.Busy, OSError):
-            stack.enter_context(lock.exclusive("cpu"))
-        stored = store.get(key)
-        if stored is not None:
-            return stored.cpu
-        times = _measured(lab, oracle, list(unique.values()))
-        blank = Measurement(device="", driver="", nvrtc="", l2="", copy_gb_s=0.0, fp32_gflop_s=0.0, sizes=[], cpu=times)
-        store.put(key, blank)
-    return times
-
-
-def _measured(lab: Lab, oracle: Oracle, sizes: list[Sizes]) -> list[CpuTime]:
-    times: list[CpuTime] = []
-    a_second = CPU_ELEMENTS_A_SECOND
-    for size in sorted(sizes, key=lambda sizes: oracle_work(lab, sizes)):
-        work = oracle_work(lab, size)
-        if work / a_second > CPU_LIMIT_S:
-            break
-        times.append(sampling.time_cpu(_oracle_run(lab, oracle, size), dict(size)))
-        a_second = work / times[-1].best_us * 1e6 / CPU_GROWTH
-    return times
-
-
-def oracle_work(lab: Lab, sizes: Sizes) -> float:
-    """A rough size of what the oracle has to do: elements, or operations over what BLAS does with one element."""
-    work = work_at(lab, sizes)
-    elements = work.traffic_bytes / 4
-    return elements if work.operations is None else max(elements, work.operations / 1000)
-
-
-def _oracle_run(lab: Lab, oracle: Oracle, sizes: Sizes) -> Callable[[], object]:
-    """Return the oracle's work at some sizes, repeating the values that it has at the observed size."""
-    types = {p.name: p.dtype for p in lab.parameters if p.is_array}
-    few, _expected = oracle.case(lab.cases["emulator"].observe, types)
-    inputs = {name: np.resize(values, shape_at(lab, name, sizes)) for name, values in few.items()}
-    output = next(p.name for p in lab.parameters if p.is_output)
-    return lambda: oracle.expected(inputs, sizes, output)
 
 
 Array = npt.NDArray[np.generic]

@@ -16,7 +16,8 @@ from math import prod
 import msgspec
 
 from grader.errors import UsageError
-from grader.gpu.bench import baseline_of, cpu_times_of, lab_files, questions_of, work_at
+from grader.gpu.bench import baseline_of, lab_files, questions_of, work_at
+from grader.gpu.cpu import cpu_times_of
 from grader.lab.records import Sizes, Tolerance
 from grader.launching.backend import reason_msg
 from grader.launching.trial import Run

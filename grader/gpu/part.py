@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -16,6 +17,7 @@ from msgspec.structs import replace as replace_fields
 from grader.errors import FileError, InternalError
 from grader.files import read_kept, write_atomically
 from grader.gpu import bench
+from grader.gpu.cpu import cpu_times_beside
 from grader.gpu.messages import NoDevice, Prepared
 from grader.gpu.process import GpuProcess
 from grader.gpu.runs import (
@@ -42,7 +44,7 @@ from grader.launching.trial import Trials
 from grader.measured import Ratio
 from grader.message import Message, msg
 from grader.processes.limits import MANY
-from grader.result import Environment
+from grader.result import Environment, Result
 from grader.running.evidence import Evidence
 from grader.submission.records import Submission
 from grader.timing import CpuTime, Measurement, lock
@@ -55,6 +57,9 @@ if TYPE_CHECKING:
     from grader.launching.programs import Compiler
 
 MOST_COMPARING = 4
+SWITCH_S = 0.0005
+"""How long a thread computes while others want to go on: the one that asks the device has little to do each time, and
+the device stands still until it has done that."""
 
 
 def _key_of_launches(graded: Mapping[str, Evidence], candidates: Sequence[bench.KernelAtSize]) -> tuple[object, ...]:
@@ -109,6 +114,7 @@ class Gpu:
         self.measurement: Measurement | None = None
         self._has_run = False
         self._cpu: Future[list[CpuTime]] | None = None
+        self._cpu_sizes: list[Sizes] = []
         # For what waits for the device and the compiler of the lab's kernels, what launches ahead, and what computes.
         self._waiting, self._launching, self._computing = (ThreadPoolExecutor(1) for _each in range(3))
         self._comparing = ThreadPoolExecutor(max(1, min(MOST_COMPARING, processes)))
@@ -118,14 +124,18 @@ class Gpu:
         self._by_text: list[Future[None]] = []
         self._runner: GpuRunner | None = None
         self._is_timing, self._waited_for = False, ""
+        self._measured: GpuWork | None = None
         self._times: dict[tuple[object, ...], Measurement] = {}
+        self._switch_s = sys.getswitchinterval()
 
     def __enter__(self) -> Self:
+        sys.setswitchinterval(SWITCH_S)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        sys.setswitchinterval(self._switch_s)
         if self._session is not None:
             self._session.close()
         self._process.close()
@@ -203,6 +213,7 @@ class Gpu:
             store, key = Store(folder()), self._key(work)
             is_kept = not work.remeasure and store.get(key) is not None
             if candidates and is_right and not is_kept:
+                self._time_cpu(work.lab, candidates)
                 try:
                     times = self._measure(work, candidates, runner.trials.oracle)
                     self._times[_key_of_launches(graded, candidates)] = times
@@ -280,6 +291,7 @@ class Gpu:
     def measure(self, work: GpuWork, profilers: Sequence[str] = ()) -> dict[str, Evidence]:
         """The evidence of all variants with results and times from the GPU; `with_cpu_times` has the CPU's."""
         wait(self._ahead)
+        self._measured = work
         self.session().needless.clear()
         try:
             if self._waited_for == "launches":
@@ -322,9 +334,7 @@ class Gpu:
         key = self._key(work)
         measurement = None if work.remeasure else store.get(key)
         if measurement is None or not measurement.cpu:
-            # This process waits for the GPU's most of the time.
-            sizes = [candidate.sizes for candidate in candidates]
-            self._cpu = self._computing.submit(bench.cpu_times_of, work.lab, oracle, sizes, store)
+            self._time_cpu(work.lab, candidates)
         if measurement is None:
             measurement = self._times.get(_key_of_launches(work.evidence, candidates))
             if measurement is None:
@@ -333,17 +343,29 @@ class Gpu:
         self.measurement = measurement
         return {name: with_times(work.lab, evidence, measurement) for name, evidence in work.evidence.items()}
 
-    def with_cpu_times(self, work: GpuWork) -> Mapping[str, Evidence]:
-        """The evidence, as `measure` has left it, with what the same work takes on the CPU; no mark depends on that."""
-        if self._cpu is None or self.measurement is None:
-            return work.evidence
-        # It was kept before: a grading that is ended by now has told its marks.
-        self.measurement = replace_fields(self.measurement, cpu=self._cpu.result())
-        Store(folder()).put(self._key(work), self.measurement)
-        return {
-            name: replace(evidence, timing=times_of(work.lab, name, self.measurement))
-            for name, evidence in work.evidence.items()
+    def _time_cpu(self, lab: Lab, candidates: Sequence[bench.KernelAtSize]) -> None:
+        """Begin to time what the CPU takes for the same work, beside all that follows."""
+        sizes = [candidate.sizes for candidate in candidates]
+        if sizes != self._cpu_sizes:
+            self._cpu_sizes = sizes
+            self._cpu = self._computing.submit(cpu_times_beside, lab, sizes, Store(folder()))
+
+    def with_cpu_times(self, result: Result) -> Result:
+        """The result of what `measure` was given with what the same work takes on the CPU; no mark depends on that, and
+        who asks waits for it."""
+        work = self._measured
+        if self._cpu is None or self.measurement is None or work is None:
+            return result
+        if not self.measurement.cpu:
+            # It was kept before: a grading that is ended by now has told its marks.
+            self.measurement = replace_fields(self.measurement, cpu=self._cpu.result())
+            Store(folder()).put(self._key(work), self.measurement)
+        timed = {
+            name: replace_fields(variant, timing=list(times_of(work.lab, name, self.measurement)))
+            for name, variant in result.variants.items()
+            if variant.timing
         }
+        return replace_fields(result, variants=result.variants | timed)
 
     def _measure(self, work: GpuWork, candidates: list[bench.KernelAtSize], oracle: Oracle) -> Measurement:
         lab = work.lab

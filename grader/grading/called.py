@@ -48,7 +48,6 @@ from grader.timing.prediction import (
     FollowedLaunch,
     LaunchShape,
     followed_launch,
-    not_followed,
     summed,
 )
 from grader.timing.prediction import record_of as record_of_prediction
@@ -322,9 +321,9 @@ def _time_of(called: Called, sizes: Sizes, processor: Processor, processes: int)
             return launch
         launches.append(launch)
     parts = [(_moved(call, processor), 1) for call in traced.moved]
-    for launch, same, time in zip(launches, alike.values(), predict_launches(launches, processes), strict=True):
-        if time is None:
-            return not_followed(launch)
+    for same, time in zip(alike.values(), predict_launches(launches, processes), strict=True):
+        if isinstance(time, Message):
+            return time
         parts.append((time, len(same)))
     return summed(parts) if parts else msg("predict.no_launch")
 

@@ -160,9 +160,6 @@ def grade(
         result = _result(lab, submission, by_variant, environment)
         if listeners.judged is not None:
             listeners.judged(result)
-        if gpu is not None:
-            by_variant = gpu.with_cpu_times(gpu_work(submission, by_variant))
-            result = _result(lab, submission, by_variant, environment)
         if options.repairs:
             with_own = recording.beside_own(lab, by_variant, result.checks, grade)
             if with_own is not None:
@@ -229,7 +226,7 @@ def _beyond_marks(
         def predictions_by_variant() -> Mapping[str, PredictedTime | Message]:
             return predicting.result() if predicting is not None else predicted
 
-        def with_all_changes(predict: Callable[[Sequence[FollowedLaunch]], Sequence[ModelTime | None]]) -> Result:
+        def with_all_changes(predict: Callable[[Sequence[FollowedLaunch]], Sequence[ModelTime | Message]]) -> Result:
             times = predictions_by_variant()
             trials, drawn_trials, evidence = emulated.trials, emulated.drawn_trials, emulated.evidence
             of = recording.Changing(original, trials, drawn_trials, evidence, reading.changed)
@@ -255,12 +252,12 @@ def _beyond_marks(
         if processor is not None:
             result = in_result(result, predictions_by_variant())
         if lab.sweeps:
-            grading.tell_swept(result)
+            grading.tell_swept(gpu.with_cpu_times(result) if gpu is not None else result)
         if finds_changes:
             elsewhere = several_predicted(beside, grading.processes)
             after = changed.result() if changed is not None else with_all_changes(elsewhere)
             result = structs.replace(after, sweeps=result.sweeps)
-    return result
+    return gpu.with_cpu_times(result) if gpu is not None else result
 
 
 def _graded_kernels(lab: Lab, submission: Submission, by_variant: Mapping[str, Evidence]) -> dict[str, BoundKernel]:

@@ -40,7 +40,6 @@ from grader.timing.prediction import (
     FollowedLaunch,
     figures,
     followed,
-    not_followed,
     predict_launch,
     record_of,
     with_ratios,
@@ -109,9 +108,10 @@ def predict_all(
     own = {v.name: v for v in lab.variants}
     unknown = {key: reference_target(lab, own[name]).kernel for name, key in beside.values() if key not in _known}
     launches = {key: followed(kernel, sizes, processor, stores) for key, kernel in (right | unknown).items()}
-    following = {key: launch for key, launch in launches.items() if not isinstance(launch, Message)}
-    times = dict(zip(following, predict_launches(list(following.values()), processes), strict=True))
-    outcomes = {key: _time_of(launch, times.get(key), sizes, processor) for key, launch in launches.items()}
+    outcomes = {
+        key: time if isinstance(time, Message) else record_of(time, sizes, processor)
+        for key, time in zip(launches, predict_launches(list(launches.values()), processes), strict=True)
+    }
     _known.update({key: outcomes[key] for key in unknown})
     predictions = {name: outcomes[name] for name in right}
     measures = {
@@ -156,14 +156,6 @@ def _with_hint(check: Check, predicted: PredictedTime | Message | None) -> Check
 def _is_right(evidence: Evidence) -> bool:
     runs = evidence.runs_of("correct", "observe")
     return bool(runs) and all(run.output_is_right for run in runs) and evidence.halo is None
-
-
-def _time_of(
-    launch: FollowedLaunch | Message, prediction: Prediction | None, sizes: Sizes, processor: Processor
-) -> PredictedTime | Message:
-    if isinstance(launch, Message):
-        return launch
-    return not_followed(launch) if prediction is None else record_of(prediction, sizes, processor)
 
 
 MOST_STEPS = 8_000
@@ -229,25 +221,20 @@ def _predicted_points(
         for number, point in enumerate(plan)
         if isinstance(point, PreparedPoint)
     }
-    following = {place: launch for place, launch in launches.items() if not isinstance(launch, Message)}
-    predictions = dict(zip(following, predict_launches(list(following.values()), processes), strict=True))
+    predictions = dict(zip(launches, predict_launches(list(launches.values()), processes), strict=True))
     return {
         name: [
-            _point(lab, sweeps[name], p, predictions.get((name, number)), launches[name, number])
-            if isinstance(p, PreparedPoint)
-            else p
+            _point(lab, sweeps[name], p, predictions[name, number]) if isinstance(p, PreparedPoint) else p
             for number, p in enumerate(plan)
         ]
         for name, plan in plans.items()
     }
 
 
-def _point(
-    lab: Lab, sweep: Sweep, point: PreparedPoint, predicted: Prediction | None, launch: FollowedLaunch | Message
-) -> SweepPoint:
+def _point(lab: Lab, sweep: Sweep, point: PreparedPoint, predicted: Prediction | Message) -> SweepPoint:
     sizes = point.place.sizes
-    if isinstance(launch, Message) or predicted is None:
-        return point.infeasible("failed", launch if isinstance(launch, Message) else not_followed(launch))
+    if isinstance(predicted, Message):
+        return point.infeasible("failed", predicted)
     low, high = predicted.interval_us
     time = Estimate(value=predicted.time_us, low=low, high=high)
     metrics = dict.fromkeys(("time", *sweep.metrics["gpu"]))
@@ -278,10 +265,10 @@ class FollowTask(msgspec.Struct, frozen=True, tag="follow"):
 
 
 class Followed(msgspec.Struct, frozen=True, tag="followed"):
-    """What comes of it: None where it could not be followed to its end.  has_failed: by a slip of ours."""
+    """What comes of it: its time, or why it could not be followed to its end; neither by a slip of ours."""
 
     prediction: Prediction | None = None
-    has_failed: bool = False
+    reason: Message | None = None
 
 
 def prepare() -> None:
@@ -295,10 +282,11 @@ def main(connection: socket.socket) -> None:
         while True:
             task = channel.receive()
             try:
-                reply = Followed(predict_launch(task.launch))
+                outcome = predict_launch(task.launch)
+                reply = Followed(reason=outcome) if isinstance(outcome, Message) else Followed(outcome)
             except Exception:
                 # Whoever has asked follows it again, and is told what it is.
-                reply = Followed(has_failed=True)
+                reply = Followed()
             channel.send(reply)
 
 
@@ -312,26 +300,33 @@ def begin_followers(processes: int) -> None:
 
 def several_predicted(
     beside: Beside, processes: int
-) -> Callable[[Sequence[FollowedLaunch]], Sequence[Prediction | None]]:
+) -> Callable[[Sequence[FollowedLaunch]], Sequence[Prediction | Message]]:
     """What predicts launches as `predict_launches`, in processes that are forked beside this one."""
     return lambda launches: beside.start(partial(predict_launches, launches, processes)).result()
 
 
-def predict_launches(launches: Sequence[FollowedLaunch], processes: int) -> list[Prediction | None]:
-    """The predictions of `launches`, in order; None where one could not be followed to its end.
+def predict_launches(launches: Sequence[FollowedLaunch | Message], processes: int) -> list[Prediction | Message]:
+    """The predictions of `launches`, in order, or why there is none: what is given in place of a launch, or why one
+    could not be followed to its end.
 
     processes: at most so many, where it takes longer than to start them.
     """
+    following = [launch for launch in launches if not isinstance(launch, Message)]
+    times = iter(_predicted(following, processes))
+    return [launch if isinstance(launch, Message) else next(times) for launch in launches]
+
+
+def _predicted(launches: Sequence[FollowedLaunch], processes: int) -> list[Prediction | Message]:
     began = time.thread_time()
     is_forked = is_running(FOLLOWER)
     alone_s = ALONE_FORKED_S if is_forked else ALONE_S
-    done: list[Prediction | None] = []
+    done: list[Prediction | Message] = []
     while len(done) < len(launches) and (processes < 2 or time.thread_time() - began < alone_s):
         done.append(predict_launch(launches[len(done)]))
     rest = launches[len(done) :]
     if len(rest) < (2 if is_forked else 3):
         return [*done, *map(predict_launch, rest)]
-    predictions: dict[int, Prediction | None] = {}
+    predictions: dict[int, Prediction | Message] = {}
     replies: msgspec.msgpack.Decoder[Followed | Waiting] = msgspec.msgpack.Decoder(Followed | Waiting)
     size = min(processes, len(rest) if is_forked else -(-len(rest) // 2))
     pool: Pool[int, Followed] = Pool(FOLLOWER, replies, lambda _reply: True, FOLLOW_DEADLINE_S, size)
@@ -340,8 +335,9 @@ def predict_launches(launches: Sequence[FollowedLaunch], processes: int) -> list
             pool.submit(number, FollowTask(launch))
         while pool.unfinished:
             for event in pool.events():
-                if isinstance(event, Answer) and not event.reply.has_failed:
-                    predictions[event.task] = event.reply.prediction
+                outcome = (event.reply.prediction or event.reply.reason) if isinstance(event, Answer) else None
+                if outcome is not None:
+                    predictions[event.task] = outcome
             if pool.unfinished:
                 wait(pool)
     # What a process was lost with is followed here, where a fault of ours is told.

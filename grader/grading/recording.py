@@ -317,7 +317,7 @@ def prediction_of(
     compiler: CompilerProcess,
     gpu: Gpu | None,
     device: str | None,
-    predict: Callable[[Sequence[FollowedLaunch]], Sequence[ModelTime | None]],
+    predict: Callable[[Sequence[FollowedLaunch]], Sequence[ModelTime | Message]],
 ) -> Prediction | None:
     """What tells how fast a changed kernel is; None where no times are predicted.
 

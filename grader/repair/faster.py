@@ -149,14 +149,14 @@ class Stopwatch:
 class Prediction:
     """Predicted times of the kernels as they are, by variant, for `processor`; stores: as of `followed`.
 
-    predict: what launches take, in order, several at once; None for one that could not be followed to its end.
+    predict: what launches take, in order, several at once, or why one could not be followed to its end.
     stopwatch: times the most promising ones, so that the fastest is told; None: there is no GPU.
     """
 
     times: Mapping[str, PredictedTime | Message]
     processor: Processor
     stores: tuple[ProgramStore, ProgramStore]
-    predict: Callable[[Sequence[FollowedLaunch]], Sequence[ModelTime | None]]
+    predict: Callable[[Sequence[FollowedLaunch]], Sequence[ModelTime | Message]]
     stopwatch: Stopwatch | None = None
 
 
@@ -303,7 +303,7 @@ class _Search:
                 following.append((program, name, launch))
         times = self.prediction.predict([launch for _program, _name, launch in following])
         for (program, name, _launch), time in zip(following, times, strict=True):
-            program.times[name] = record_of(time, size_of[name], processor) if time is not None else None
+            program.times[name] = None if isinstance(time, Message) else record_of(time, size_of[name], processor)
 
     def _changes(self, subject: _Right) -> Iterator[tuple[ParsedFile, Change, str]]:
         """Yield changes with the cost that each is to remove, "" for changes of a launch."""

@@ -79,12 +79,7 @@ def predict_kernel(
     launch = followed(kernel, sizes, processor, stores)
     if isinstance(launch, Message):
         return launch
-    return predict_launch(launch) or not_followed(launch)
-
-
-def not_followed(launch: FollowedLaunch) -> Message:
-    """Why there is no prediction of what could not be followed to its end."""
-    return msg("predict.not_followed", most=launch.most_steps)
+    return predict_launch(launch)
 
 
 def followed(
@@ -94,11 +89,11 @@ def followed(
     stores: tuple[ProgramStore, ProgramStore],
     most_steps: int = MOST_STEPS,
 ) -> FollowedLaunch | Message:
-    """A launch that can be followed, or why it cannot.
+    """A launch that is to be followed, or why it cannot be.
 
     most_steps: PTX instructions of the block that is followed to its end.  stores: compile to PTX, which is executed,
     and to the device's machine code, which says how many registers it takes.
-    Arrays hold zeros, so there is none where values decide what is executed.
+    Arrays hold zeros: where values decide what is executed it is not followed.
     """
     if not kernel.sizes.fits(sizes):
         return msg("predict.sizes")
@@ -106,16 +101,13 @@ def followed(
     if loaded.entry is None:
         return msg("predict.not_compiled", error=loaded.built.error)
     ptx = loaded.built.result.ptx
-    why_not = why_unpredictable(_parsed(ptx), loaded.entry)
-    if why_not is not None:
-        return why_not
     machine = kernel.load(stores[1], sizes)
     if machine.entry is None:
-        return msg("predict.not_compiled", error=machine.built.error)
+        return _refused(ptx, loaded.entry, msg("predict.not_compiled", error=machine.built.error))
     request = kernel.launch_without_data(loaded, sizes)
     for a in request.arguments:
         if isinstance(a, ScalarArgument) and isinstance(a.value, int) and a.converted() != a.value:
-            return msg("predict.cut_off", value=a.value)
+            return _refused(ptx, loaded.entry, msg("predict.cut_off", value=a.value))
     arguments = tuple(
         ((prod(a.shape) + a.start) * np.dtype(a.dtype).itemsize, "", b"")
         if isinstance(a, BufferArgument)
@@ -136,18 +128,15 @@ def followed_launch(
     most_steps: int = MOST_STEPS,
 ) -> FollowedLaunch | Message:
     """The same of a launch whose program is compiled."""
-    why_not = why_unpredictable(_parsed(ptx), entry)
-    if why_not is not None:
-        return why_not
     for axis, blocks, most in zip("xyz", shape.grid, MAX_GRID, strict=True):
         if blocks > most:
-            return msg("predict.grid_limit", axis=axis, blocks=blocks, most=most)
+            return _refused(ptx, entry, msg("predict.grid_limit", axis=axis, blocks=blocks, most=most))
     shared = shape.dynamic_bytes + shape.static_bytes
     resident = resident_blocks(processor, prod(shape.block), shape.registers, shared)
     if not resident:
-        return msg("predict.does_not_fit", device=processor.name)
+        return _refused(ptx, entry, msg("predict.does_not_fit", device=processor.name))
     if sum(size_bytes for size_bytes, _dtype, _number in arguments) > MOST_BYTES:
-        return msg("predict.too_large", most=MOST_BYTES >> 30)
+        return _refused(ptx, entry, msg("predict.too_large", most=MOST_BYTES >> 30))
     cache_bytes = processor.cache_bytes(resident, shared)
     return FollowedLaunch(
         ptx,
@@ -163,8 +152,17 @@ def followed_launch(
     )
 
 
-def predict_launch(launch: FollowedLaunch) -> Prediction | None:
-    """The time of a launch; None where it could not be followed to its end."""
+def _refused(ptx: str, entry: str, reason: Message) -> Message:
+    """Return why a launch is not followed: for a reason, unless the kernel itself gives one."""
+    return why_unpredictable(_parsed(ptx), entry) or reason
+
+
+def predict_launch(launch: FollowedLaunch) -> Prediction | Message:
+    """The time of a launch, or why it could not be followed to its end."""
+    # A program is parsed here and not before: many launches are followed in processes beside one another.
+    why_not = why_unpredictable(_parsed(launch.ptx), launch.entry)
+    if why_not is not None:
+        return why_not
     processor = launch.processor
 
     def traced(blocks: Sequence[tuple[int, int]]) -> list[BlockTrace]:
@@ -182,7 +180,9 @@ def predict_launch(launch: FollowedLaunch) -> Prediction | None:
         )
 
     asked = profiled(traced, launch.grid, launch.resident, launch.cache_bytes, processor, launch.most_steps)
-    return predict(asked, processor, FITTED) if asked is not None else None
+    if asked is None:
+        return msg("predict.not_followed", most=launch.most_steps)
+    return predict(asked, processor, FITTED)
 
 
 def profiled(

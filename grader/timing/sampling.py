@@ -98,6 +98,11 @@ def _rank(count: int, confidence: float) -> tuple[int, float]:
     return best
 
 
+def _sharper(count: int, most: int = 31) -> list[int]:
+    """Return numbers of values above `count` of which each lets an interval leave out one more at either end."""
+    return [n for n in range(count + 1, most) if _rank(n, CONFIDENCE)[0] > _rank(n - 1, CONFIDENCE)[0]]
+
+
 Decision = Literal["reached", "missed", "undecided"]
 
 
@@ -312,10 +317,14 @@ NARROW = 0.02
 
 
 def series_plan(round_us: float, budget_us: float) -> Plan:
-    """A plan for kernels of no question: as few rounds as make an interval; of others 31, or what fits the budget."""
+    """A plan for kernels of no question: as few rounds as make an interval; of those whose interval is wide more, until
+    it is narrow, 31 at most, or what fits the budget."""
     few = fewest_values() + 1
     most = int(min(31, max(few, budget_us // max(round_us, 1.0))))
-    return Plan(stages=(few, most) if most > few else (few,), narrow=NARROW)
+    return Plan(
+        stages=(few, *(count for count in _sharper(few) if count < most), *([most] if most > few else ())),
+        narrow=NARROW,
+    )
 
 
 BUDGET_US = 1_200_000.0

@@ -64,19 +64,19 @@ class Store:
     """The measurements in a folder, one file each."""
 
     def __init__(self, where: Path) -> None:
-        self._folder = where
+        self.folder = where
 
     def get(self, key: str) -> Measurement | None:
         """The measurement under `key`; None when there is none that can be read."""
         try:
-            return msgspec.json.decode((self._folder / f"{key}.json").read_bytes(), type=Measurement)
+            return msgspec.json.decode((self.folder / f"{key}.json").read_bytes(), type=Measurement)
         except (OSError, msgspec.DecodeError):
             return None
 
     def put(self, key: str, measurement: Measurement) -> bool:
         """Keep a measurement; False when the folder cannot be written to, which is no reason to stop grading."""
         try:
-            write_atomically(self._folder / f"{key}.json", msgspec.json.encode(measurement))
+            write_atomically(self.folder / f"{key}.json", msgspec.json.encode(measurement))
         except OSError:
             return False
         return True

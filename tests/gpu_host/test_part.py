@@ -17,16 +17,17 @@ import pytest
 
 from grader.gpu import messages, part, session
 from grader.gpu.messages import KernelFacts, Loaded, NoDevice, Ran, Ready, Released
-from grader.grading import pipeline
+from grader.grading import pipeline, sweeps
 from grader.grading.options import GradeOptions
 from grader.grading.reading import Reading
 from grader.lab import labs
-from grader.lab.records import Lab
+from grader.lab.records import Lab, Sizes
 from grader.launching import emulator
 from grader.result import Result
 from grader.running.evidence import Evidence
 from grader.submission.records import Missing, Submission
-from grader.timing import lock
+from grader.timing import CpuTime, lock
+from grader.timing.summary import Store
 
 READY = Ready("NVIDIA Test", "test", "sm_90", "13.0", 132, 1 << 37, 60 << 20, 1980.0, 227 << 10)
 FACTS = KernelFacts(registers=16, shared_bytes=0, local_bytes=0, blocks_per_sm=8, occupancy_pct=100.0)
@@ -115,7 +116,7 @@ def device(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> type[Device]:
     monkeypatch.setattr(part, "compile_helpers", lambda _compiler, _architecture: b"")
     monkeypatch.setattr("grader.gpu.process.has_driver", lambda: True)
     monkeypatch.setattr(part, "folder", lambda: tmp_path / "times")
-    monkeypatch.setattr("grader.gpu.bench.cpu_times_of", lambda *_given: [])
+    monkeypatch.setattr(part, "cpu_times_beside", lambda *_given: [])
     return Own
 
 
@@ -277,3 +278,37 @@ def test_a_grading_that_is_ended_waits_for_no_gpu(
     with lock.exclusive(READY.uuid), pytest.raises(KeyboardInterrupt):
         graded(PLAIN, tmp_path, lab, 4)
     assert time.monotonic() - began < LONG_S
+
+
+@pytest.mark.parametrize("processes", [1, 4])
+def test_the_cpu_is_timed_beside_sweeps(
+    processes: int, tmp_path: Path, lab: Lab, device: type[Device], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_swept = threading.Event()
+
+    def timed(_lab: Lab, sizes: list[Sizes], _store: Store) -> list[CpuTime]:
+        assert is_swept.wait(LONG_S), "sweeps wait for the CPU"
+        return [CpuTime(dict(one), 500.0, 2) for one in sizes]
+
+    ask = device.ask
+
+    def asked(self: Device, request: messages.Message, *more: Any) -> Any:
+        if isinstance(request, messages.Prepare) and "submission:naive@128,None" in {t.name for t in request.targets}:
+            is_swept.set()
+        return ask(self, request, *more)
+
+    monkeypatch.setattr(device, "ask", asked)
+    monkeypatch.setattr(part, "cpu_times_beside", timed)
+    monkeypatch.setattr(sweeps, "folder", lambda: tmp_path / "sweeps")
+    (sweep, *_more) = labs.find("transpose").sweeps
+    along = replace(sweep.x, values={**sweep.x.values, "gpu": (128,)})
+    swept: list[Result] = []
+    file = tmp_path / "transpose.cu"
+    file.write_text(WITH_PROGRAM % "32, 32", "utf-8")
+    options = GradeOptions(backend="gpu", repairs=False)
+    listeners = pipeline.Listeners(swept=swept.append)
+    one_sweep = replace(lab, sweeps=(replace(sweep, x=along),))
+    result = pipeline.grade(file, one_sweep, options, listeners=listeners, processes=processes)
+    for made in (*swept, result):
+        (timing,) = made.variants["naive"].timing
+        assert (timing.cpu_us, timing.cpu_threads, timing.over_cpu) == (500.0, 2, 5.0)

@@ -131,7 +131,14 @@ def test_long_kernels_get_fewer_rounds_but_enough_for_an_interval(round_us: floa
 
 
 @pytest.mark.parametrize(
-    ("round_us", "stages"), [(100.0, (9, 31)), (12_500.0, (9, 20)), (25_000.0, (9, 10)), (28_000.0, (9,)), (1e7, (9,))]
+    ("round_us", "stages"),
+    [
+        (100.0, (9, 12, 15, 18, 21, 24, 26, 29, 31)),
+        (12_500.0, (9, 12, 15, 18, 20)),
+        (25_000.0, (9, 10)),
+        (28_000.0, (9,)),
+        (1e7, (9,)),
+    ],
 )
 def test_what_no_mark_depends_on_gets_as_few_rounds_as_make_an_interval(
     round_us: float, stages: tuple[int, ...]
@@ -156,6 +163,20 @@ def test_of_a_series_only_what_scatters_is_timed_on() -> None:
         "scattered": 31,
         "also_steady": 9,
     }
+
+
+def test_one_value_that_lies_apart_costs_a_series_three_rounds_more() -> None:
+    device = SimulatedDevice({"student": 10.0, "reference": 20.0}, jitter=0.001)
+    factors = itertools.chain([1.5], itertools.repeat(1.0))
+
+    def measure(names: list[str]) -> Sample:
+        got, factor = device.measure(names), next(factors)
+        return replace(got, times_us={name: factor * time_us for name, time_us in got.times_us.items()})
+
+    found = sample(measure, NAMES, [], series_plan(100.0, 250_000.0))
+    assert found.rounds == 12 and found.valid
+    interval = found.median("student")
+    assert interval is not None and interval.high - interval.low < 0.02 * interval.median
 
 
 def test_a_series_of_which_nothing_scatters_ends_with_its_first_rounds() -> None:
