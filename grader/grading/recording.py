@@ -71,6 +71,8 @@ def remark_msg(kind: str, line: int, count: int = 1) -> Message:
     match kind:
         case "bidi_control":
             return msg("remarks.bidi_control", line=line)
+        case "cell_magic":
+            return msg("remarks.cell_magic", line=line)
         case "unknown_lab":
             return msg("remarks.unknown_lab", line=line)
         case "block_contradicted":

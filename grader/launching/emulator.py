@@ -43,6 +43,7 @@ from grader.ptx.memory import Buffer, Device, MemoryArray
 from grader.ptx.observers.interface import Enough, Observer
 from grader.ptx.observers.provenance import AlteredShared, Provenance
 from grader.ptx.observers.warp_steps import WarpFollower
+from grader.ptx.records import Hazard
 from grader.ptx.values import Array
 
 LOOKS = 4
@@ -204,6 +205,11 @@ def _number_bytes(request: backend.LaunchRequest) -> int:
     return next((t.itemsize for t in types if t.kind == "f"), 0)
 
 
+def _of_one_file(hazard: Hazard) -> Hazard:
+    """`hazard` without its file: it is one that was compiled, and who asked knows which."""
+    return dataclasses.replace(hazard, file="")
+
+
 def _refusal(error: LaunchError) -> Message:
     if error.kind == "shared_memory":
         return msg("launches.shared_bytes", bytes=error.got, limit=error.limit)
@@ -310,7 +316,7 @@ class _Launches:
             is_given_up = error.kind == "steps"
             return backend.LaunchOutcome(
                 "unsupported" if is_given_up else "fault",
-                hazards=error.hazards if is_given_up else (),
+                hazards=tuple(_of_one_file(h) for h in error.hazards) if is_given_up else (),
                 reason=error.kind,
                 said=msg("launches.emulator_steps") if is_given_up else None,
                 line=error.line,
@@ -333,7 +339,6 @@ class _Launches:
                 array = buffers[argument.name].read(argument.dtype, argument.shape)
                 if argument.is_output or not np.array_equal(array.view(np.uint8), before[argument.name].view(np.uint8)):
                     outputs[argument.name] = array
-        # It is one file that was compiled, and who asked knows which.
         for counter in report.counters.by_line:
             counter.file = ""
         for row in report.work:
@@ -342,7 +347,7 @@ class _Launches:
             "ok",
             outputs=outputs,
             counters=report.counters if request.observe else None,
-            hazards=tuple(dataclasses.replace(hazard, file="") for hazard in report.hazards),
+            hazards=tuple(map(_of_one_file, report.hazards)),
             remarks=tuple(report.remarks),
             thread_instructions=report.thread_instructions,
             printf=report.printf,

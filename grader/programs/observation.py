@@ -233,8 +233,11 @@ def _further(
 ) -> list[SeenRun]:
     """Run with kernels executed, and with a size made smaller, until all kernels that are wanted are launched."""
     launching = [way for run, way in zip(before, ways, strict=False) if run.launches]
-    start = launching[-1] if launching else ways[len(before) - 1]
-    cause = before[-1].cause.id if before[-1].cause is not None else ""
+    causes = [run.cause.id if run.cause is not None else "" for run in before]
+    # One that is too large by itself has sizes of its own; what we hand in may be the side of a block to it.
+    is_large = [way for way, cause in zip(ways, causes, strict=False) if cause in TOO_LARGE]
+    start = launching[-1] if launching else (is_large or ways[len(before) - 1 :])[0]
+    cause = causes[ways.index(start)]
     runs: list[SeenRun] = []
     if cause not in TOO_LARGE:
         (observation,) = run_each(sources_of(files), [start], EXECUTED, setting)

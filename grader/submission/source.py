@@ -115,12 +115,24 @@ def decode_bytes(path: Path, data: bytes) -> SourceText:
     if not text.strip():
         raise UsageError(msg("submission.empty", path=path))
     refuse_long_runs(path, text)
-    remarks = tuple(
+    written, remarks = None, _cell_remarks(text)
+    if remarks:
+        written, text = text, _CELL_MAGIC.sub(r"\1// \2", text, count=1)
+    remarks += tuple(
         ("bidi_control", number)
         for number, line in enumerate(text.split("\n"), start=1)
         if not line.isascii() and _BIDI_CONTROLS.search(line)
     )
-    return SourceText(path=path, text=text, encoding=encoding, remarks=remarks, sha256=digest)
+    return SourceText(path=path, text=text, encoding=encoding, remarks=remarks, sha256=digest, written=written)
+
+
+# What a file that was copied out of a notebook's cell begins with; no line of C++ begins so.
+_CELL_MAGIC = re.compile(r"\A((?:[ \t]*(?://[^\n]*)?\n)*[ \t]*)(%%[A-Za-z])")
+
+
+def _cell_remarks(text: str) -> tuple[tuple[str, int], ...]:
+    magic = _CELL_MAGIC.match(text)
+    return (("cell_magic", magic[1].count("\n") + 1),) if magic is not None else ()
 
 
 def _too_large(path: Path, size: int) -> Message:

@@ -30,6 +30,20 @@ PRESENT: Texts = {
         "This task has one, which is used with itself."
     ),
     "hint_two_inputs": N_("Is this the right file? For this task {first} and {second} are the same array."),
+    "fault_rows_and_columns": N_("another task"),
+    "rows_and_columns": N_(
+        "The kernel {kernel} goes through the rows and columns of an image or a matrix; this task's arrays are "
+        "vectors, with one index."
+    ),
+    "hint_rows_and_columns": N_("Is this the right file? Hand in the kernels that work on a vector."),
+    "fault_place_by_place": N_("another task"),
+    "place_by_place": N_(
+        "The kernel {kernel} makes each element of the elements in the same place of its inputs. In this task an "
+        "element of the result takes others as well."
+    ),
+    "hint_place_by_place": N_(
+        "Is this the right file? Work out by hand which elements of the inputs one element of the result is made of."
+    ),
     "fault_unreadable": N_("kernel cannot be read"),
     "fault_declared": N_("kernel without a body"),
     "fault_declared_elsewhere": N_("kernel without a body"),

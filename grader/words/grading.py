@@ -364,6 +364,10 @@ REMARKS: Texts = {
     ),
     "host_code": _host_code,
     "bidi_control": N_("Line {line}: an invisible character changes the order in which the line is displayed."),
+    "cell_magic": N_(
+        "Line {line} is a notebook's command, left over from the cell that the file was copied from; nvcc stops "
+        "there. It was read as a comment."
+    ),
     "unknown_lab": N_("submission.yaml, line {line}: there is no lab of that name; these settings were not used."),
     "swapped_launch": N_(
         "Line {line}: by their names the block is handed in as the grid and the grid as the block; the grid comes "

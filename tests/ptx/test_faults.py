@@ -383,3 +383,21 @@ def test_every_instruction_that_is_executed_has_its_name_in_the_list() -> None:
     from grader.ptx.isa.instructions import MNEMONICS, OPCODES
 
     assert set(OPCODES) <= MNEMONICS
+
+
+def test_what_a_kernel_without_an_end_did_before_stands_in_the_file_that_was_compiled() -> None:
+    source = KERNEL + "    for (long long i = 4096; i < 1ll << 40; i += n) out[i & 0xffff] = out[n] + i;\n}\n"
+    out = BufferArgument("out", (64,), "int32", np.zeros(64, np.int32), True)
+    request = LaunchRequest("k", (1, 1, 1), (1, 1, 1), 0, (out, ScalarArgument(1, "int32")), observe=True)
+    result = Emulator().run(Code(source, compile_ptx(source)), request)
+    assert result.reason == "steps"
+    assert {(hazard.kind, hazard.file, hazard.line) for hazard in result.hazards} == {("out_of_bounds", "", 2)}
+
+
+def test_shared_memory_in_a_namespace_is_called_as_in_the_source() -> None:
+    source = (
+        "namespace own { extern __shared__ float dynamic[]; }\n"
+        'extern "C" __global__ void k(float* out) { out[threadIdx.x] = own::dynamic[threadIdx.x]; }\n'
+    )
+    (hazard,) = run(source, 1, 32, np.zeros(32, np.float32), shared_bytes=128).hazards
+    assert (hazard.kind, hazard.array) == ("uninitialized", "dynamic")

@@ -9,7 +9,7 @@ import pytest
 
 from grader.lab.labs import find
 from grader.lab.parameters import KINDS
-from grader.submission.kernels.records import ObservedRuns, SeenArgument, SeenLaunch, SeenRun
+from grader.submission.kernels.records import ObservedRuns, SeenArgument, SeenChange, SeenLaunch, SeenRun
 from grader.submission.lexical import Edit, apply
 from grader.submission.records import Submission, VariantBinding
 from tests.submission.labs import LINE, PRODUCT, bound
@@ -406,3 +406,27 @@ def test_what_no_size_is_in_an_array_of_sizes_stays_what_was_seen() -> None:
     assert submission.program("main.cu", {"s[1]": 7, "s[2]": 9})["main.cu"].startswith(
         "__constant__ int s[3] = {8, 7, 9};"
     )
+
+
+def test_a_constant_of_any_name_is_the_size_also_where_it_was_made_smaller_to_be_run() -> None:
+    text = f"#define MATRIX_DIMENSION 1024\n__global__ void naive(float *a, float *b, float *c) {BODY}".replace(
+        "+ N", "+ MATRIX_DIMENSION"
+    )
+    arguments = tuple(SeenArgument(name, "float *", buffer_bytes=4 * 128 * 128) for name in "abc")
+    change = SeenChange("main.cu", 1, "MATRIX_DIMENSION", "1024", "128", 128)
+    launch = SeenLaunch("naive", (), "main.cu", 2, (64, 1, 1), (256, 1, 1), 0, arguments, change=change)
+    found = bound(text, PRODUCT, observed=ObservedRuns((SeenRun(("main.cu",), (launch,), ended=True),)))
+    assert binding(found).interpretations[0].constants == (("n", "MATRIX_DIMENSION"),)
+
+
+@pytest.mark.parametrize(("handed_in", "constants"), [("N", (("n", "N"),)), ("M", ()), ("2 * N", ())])
+def test_a_constant_that_is_handed_in_and_used_beside_it_is_that_size_in_both_places(
+    handed_in: str, constants: tuple[tuple[str, str], ...]
+) -> None:
+    text = (
+        f"#define N 64\n#define M 64\n__global__ void naive(float *a, float *b, float *c, int n) {BODY}\n"
+        f"void run(float *a, float *b, float *c) {{ naive<<<4, 16>>>(a, b, c, {handed_in}); }}"
+    )
+    _submission, found = product(text)
+    assert found.interpretations[0].constants == constants
+    assert found.takes_sizes

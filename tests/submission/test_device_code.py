@@ -120,7 +120,6 @@ def test_host_code_is_blank(host: str) -> None:
         "extern __shared__ float pool[];",
         "#pragma unroll",
         "// комментарий",
-        "%%cuda",
         "п",
         "#define SIDE = 512",
         "#error wrong",

@@ -86,6 +86,20 @@ def test_bidirectional_controls_are_remarked_with_their_line() -> None:
     assert source.remarks == (("bidi_control", 2), ("bidi_control", 3))
 
 
+@pytest.mark.parametrize("head", ["", "\n  ", "// lab 1\n"])
+def test_a_notebook_s_command_that_begins_a_file_is_a_comment(head: str) -> None:
+    text = f"{head}%%writefile tiles.cu\n__global__ void k() {{ int a = 5 %%b; }}\n"
+    source = decode_bytes(HERE, text.encode())
+    assert source.text == text.replace("%%w", "// %%w")
+    assert (source.written, source.remarks) == (text, (("cell_magic", head.count("\n") + 1),))
+
+
+@pytest.mark.parametrize("text", ["int a;\n%%cuda\n", "int a = 7 \n%%b;\n", "%% x\n"])
+def test_a_notebook_s_command_elsewhere_stays(text: str) -> None:
+    source = decode_bytes(HERE, text.encode())
+    assert (source.text, source.written, source.remarks) == (text, None, ())
+
+
 @given(st.binary(max_size=400))
 def test_any_bytes_are_text_or_a_usage_error(data: bytes) -> None:
     try:

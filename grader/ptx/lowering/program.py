@@ -281,16 +281,23 @@ def program_of(module: Module, moves_no_data: bool = False) -> Program:
 
 
 def _plain_name(name: str) -> str:
-    """The source name of a variable from its mangled one: `_ZZ5tiledPKfS0_PfiE1a` → `a` (Itanium C++ ABI §5.1.6)."""
+    """The source name of a variable from its mangled one (Itanium C++ ABI §5.1.6).
+
+    `_ZZ5tiledPKfS0_PfiE1a` → `a`; of one in a namespace, `_ZN5tiled4tileE` → `tile`.
+    """
     if not name.startswith("_Z"):
         return name
     tail = name.rsplit("E", 1)[-1]
-    digits = ""
-    while tail[len(digits) : len(digits) + 1].isdigit():
-        digits += tail[len(digits)]
-    if digits and len(tail) >= len(digits) + int(digits):
-        return tail[len(digits) : len(digits) + int(digits)]
-    return name
+    nested = name.startswith("_ZN") and not tail
+    if nested:
+        tail = name[3:-1]
+    found = name
+    while match := re.match(r"\d+", tail):
+        end = match.end() + int(match[0])
+        if len(tail) < end:
+            return found
+        found, tail = tail[match.end() : end], tail[end:] if nested else ""
+    return found
 
 
 _LONG_INITIALISER_BYTES = 1 << 16

@@ -11,80 +11,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
-from grader.errors import UsageError
-from grader.lab.records import Lab, Variant
-from grader.submission.cpp.parse import parse
-from grader.submission.kernels.kernel import kernels_in
+from grader.lab.records import Variant
 from grader.submission.kernels.records import Kernel
-from grader.submission.kernels.shape import KernelShape
-from grader.submission.source import decode
-
-AXES = 4.0
-STAGED = 3.0
-
-SECOND_AXIS = re.compile(r"\b(?:blockIdx|threadIdx)\s*\.\s*y\b")
-_STORED = re.compile(r"\b(\w+)\s*(?:\[[^\]=;]{0,120}\]\s*)+=(?!=)\s*([^;]{1,300});")
-_WORD = re.compile(r"[A-Za-z_]\w*+")
-
-
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """has_rows: its threads are numbered along two axes.  staged: roles of the arrays copied to shared memory."""
-
-    has_rows: bool
-    staged: frozenset[str]
-
-
-def profile_of(kernel: Kernel, shape: KernelShape, roles: Sequence[str]) -> Profile:
-    """What a kernel does, whose parameters have these roles."""
-    by_name = {p.name: role for p, role in zip(kernel.parameters, roles, strict=False) if p.is_pointer}
-    shared = {array.name for array in kernel.shared_arrays}
-    staged = {
-        by_name[word]
-        for target, value in _STORED.findall(shape.text)
-        if target in shared
-        for word in _WORD.findall(value)
-        if word in by_name
-    }
-    return Profile(SECOND_AXIS.search(shape.text) is not None, frozenset(staged))
-
-
-def alike(lab: Lab) -> list[Variant]:
-    """Variants that some other one equals in all that its record says a kernel does."""
-    keys = [(variant.shared_memory, variant.padded) for variant in lab.variants]
-    return [
-        variant
-        for variant, key in zip(lab.variants, keys, strict=True)
-        if variant.shared_memory and keys.count(key) > 1
-    ]
-
-
-def profiles(lab: Lab) -> dict[str, Profile]:
-    """Profiles of the lab's own kernels, for variants that are `alike`."""
-    by_variant = {}
-    for variant in alike(lab):
-        reference = variant.reference
-        try:
-            parsed = parse(decode(reference.file))
-        except UsageError:
-            # It is told where the lab's own kernels are needed.
-            continue
-        kernel = next((k for k in kernels_in(parsed) if k.name == reference.kernel), None)
-        if kernel is not None:
-            by_variant[variant.name] = profile_of(kernel, KernelShape(parsed, kernel, {}), reference.arguments)
-    return by_variant
-
-
-def likeness(profile: Profile, of_variants: Mapping[str, Profile]) -> dict[str, float]:
-    """What speaks for or against each variant, by its name."""
-    by_variant = {}
-    for name, other in of_variants.items():
-        score = 0.0 if profile.has_rows == other.has_rows else -AXES
-        if profile.staged and other.staged:
-            score += STAGED if profile.staged == other.staged else -STAGED
-        by_variant[name] = score
-    return by_variant
-
 
 BEST_PER_VARIANT = 6
 # Outweighs all rules: no variant goes without a kernel so that another one gets the better of two.
@@ -96,26 +24,6 @@ FEW = 0.25
 HELPER = re.compile(r"(?i)init|fill|copy|cpy|print|warm|check|verif|compare|memset|zero|clear|empty|random|generate")
 # What a kernel may be called that makes each element of the elements in the same place: no lab's work.
 _OTHER_WORK = re.compile(r"(?i)add|sum|sub(?!mat)|plus|minus|copy|cpy|scal|const|shift|offset")
-
-
-_TASKS = tuple(
-    re.compile(words, re.IGNORECASE)
-    for words in (
-        r"transpos(?!ed)",
-        r"mul(?!ti)|multipl|product|gemm|squar(?!ed)|(?<![a-z])dot|(?<![a-z])mm(?![a-z])",
-        r"conv(?!en|er)|blur|stencil|filter(?!ed)|smooth|mean(?!ing|while)|average(?!d)|sobel|gauss",
-        r"reduc(?!ed|ing)|scan|prefix|sort(?!ed)|histo",
-    )
-)
-"""What tasks are called: a word in a kernel's name.  How it is done is told by "transposed", "reduced_conflicts"."""
-
-
-def is_of_another_task(name: str, lab: Lab) -> bool:
-    """Whether a kernel is called as other tasks are, and not as the lab is, which is called as one of them itself."""
-    of_lab = " ".join((lab.id, *lab.title.values()))
-    own = [words.search(of_lab) is not None for words in _TASKS]
-    named = [words.search(name) is not None for words in _TASKS]
-    return any(own) and any(named) and not any(a and b for a, b in zip(own, named, strict=True))
 
 
 Claim = Literal["name", "structure", "number"]

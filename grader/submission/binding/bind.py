@@ -15,22 +15,20 @@ from grader.lab.records import Lab, Variant
 from grader.message import msg
 from grader.preprocessor import STRING
 from grader.submission import lexical
-from grader.submission.binding.assign import (
-    SECOND_AXIS,
-    Candidate,
+from grader.submission.binding.assign import Candidate, assign, compared, strong_rank
+from grader.submission.binding.entries import Entry, entries_of, instance_of, launched_twice, sites_of
+from grader.submission.binding.kinship import (
+    OtherData,
     Profile,
-    assign,
-    compared,
     is_of_another_task,
     likeness,
+    other_data,
     profile_of,
     profiles,
-    strong_rank,
 )
-from grader.submission.binding.entries import Entry, entries_of, instance_of, launched_twice, sites_of
 from grader.submission.binding.plans import as_written, in_their_places, interpretations, requested_launch
 from grader.submission.binding.reconcile import Fact, Place, first, places_read_true
-from grader.submission.binding.roles import HEIGHT, WIDTH, role_assignments
+from grader.submission.binding.roles import role_assignments
 from grader.submission.compile_time import constant_edits
 from grader.submission.cpp.tree import ParsedFile
 from grader.submission.device_code import read_files
@@ -332,10 +330,9 @@ def _candidates(entries: Sequence[Entry], lab: Lab) -> list[Candidate]:
         candidate = replace(
             _candidate(entry),
             is_intermediate=_is_intermediate(entry, entries),
-            is_of_another_task=is_of_another_task(entry.kernel.name, lab) or _is_of_other_data(entry, lab),
+            is_of_another_task=is_of_another_task(entry.kernel.name, lab) or _other_data(entry, lab) != "",
         )
-        named = any(strong_rank(variant, entry.called) is not None for variant in lab.variants)
-        if entry.kernel.uses_shared and not named and entry.reason is None:
+        if entry.kernel.uses_shared and not _is_named(entry, lab) and entry.reason is None:
             own = profiles(lab) if own is None else own
             profile = profile_of(entry.kernel, entry.shape, _readings(entry, lab)[0])
             candidate = replace(candidate, likeness=likeness(profile, own))
@@ -343,16 +340,12 @@ def _candidates(entries: Sequence[Entry], lab: Lab) -> list[Candidate]:
     return of_kernels
 
 
-def _is_of_other_data(entry: Entry, lab: Lab) -> bool:
-    """Whether it joins two arrays place by place where one is to be used with itself, as in a product; or goes through
-    rows and columns, of which it takes the numbers, where the lab has vectors."""
-    arrays = [p for p in lab.parameters if p.is_array]
-    pointers = sum(p.is_pointer for p in entry.kernel.parameters)
-    if entry.shape.is_pointwise and any(p.twice for p in arrays) and pointers > len(arrays):
-        return True
-    numbers = [p.name for p in entry.kernel.parameters if not p.is_pointer]
-    has_sides = any(map(WIDTH.fullmatch, numbers)) and any(map(HEIGHT.fullmatch, numbers))
-    return has_sides and all(len(p.shape) == 1 for p in arrays) and SECOND_AXIS.search(entry.shape.text) is not None
+def _is_named(entry: Entry, lab: Lab) -> bool:
+    return any(strong_rank(variant, entry.called) is not None for variant in lab.variants)
+
+
+def _other_data(entry: Entry, lab: Lab) -> OtherData:
+    return other_data(entry.kernel, entry.shape, lab, is_named=_is_named(entry, lab))
 
 
 def _is_intermediate(entry: Entry, entries: Sequence[Entry]) -> bool:
@@ -419,6 +412,9 @@ def _binding(
     if entry is None:
         if absent is not None:
             return Missing(variant.name, absent[0], absent[1])
+        of_other = _of_other_data(entries, lab)
+        if of_other is not None:
+            return Missing(variant.name, *of_other)
         return Missing(variant.name, "no_candidate", {"kernels": _listed(entries), **launched_twice(entries)})
     kernel = entry.kernel
     where = {"kernel": kernel.name, "file": kernel.file, "line": kernel.line}
@@ -457,6 +453,16 @@ def _binding(
         takes_sizes=not choices[0].launch.exact,
         is_never_launched=is_never_launched,
     )
+
+
+def _of_other_data(entries: Sequence[Entry], lab: Lab) -> tuple[str, Mapping[str, object]] | None:
+    """Why none of the kernels is the lab's, of the first that works on other data; None where that is not so of all."""
+    reasons = [_other_data(e, lab) if e.reason is None else "" for e in entries]
+    are_others = [bool(r) or is_of_another_task(e.kernel.name, lab) for r, e in zip(reasons, entries, strict=True)]
+    if not any(reasons) or not all(are_others):
+        return None
+    reason, kernel = next((r, e.kernel) for r, e in zip(reasons, entries, strict=True) if r)
+    return reason, {"kernel": kernel.name, "file": kernel.file, "line": kernel.line}
 
 
 def _is_never_launched(entry: Entry, entries: Sequence[Entry], observed: ObservedRuns) -> bool:

@@ -13,14 +13,16 @@ from math import prod
 from grader.devices import is_possible_block
 from grader.lab import formula
 from grader.lab.records import Lab, LaunchRule, Variant
+from grader.submission.binding.grids import THE_SIZE
 from grader.submission.binding.reconcile import OF_LAUNCHES, Fact, first
-from grader.submission.binding.sizes import THE_SIZE, NamedSizes, OwnSizes
+from grader.submission.binding.roles import sizes_in
+from grader.submission.binding.sizes import NamedSizes, OwnSizes
 from grader.submission.cpp.constants import SIZES_OF_TYPES
 from grader.submission.cpp.syntax import Expression
 from grader.submission.folder import VariantSettings
 from grader.submission.kernels.records import Kernel, LaunchSite
 from grader.submission.kernels.shape import KernelShape
-from grader.submission.kernels.symbolic import formula_of, named_constants
+from grader.submission.kernels.symbolic import formula_of, named_constants, names_in
 from grader.submission.records import Origin
 
 
@@ -66,7 +68,8 @@ class LaunchContext:
         over: the size that is meant by a variable which is handed in for several, as by `n` in `k<<<…>>>(a, b, n, n)`.
         """
         constants = self.shape.constants
-        by_name = self.sizes.of_host | {name: role for role, name in self.sizes.constants}
+        by_name = self._called_so(expression)
+        by_name |= self.sizes.of_host | {name: role for role, name in self.sizes.constants}
         if self.site is not None and len(self.site.arguments) == self.arguments:
             own = self.roles[len(self.roles) - self.arguments :]
             sizes = [(t, r) for t, r in zip(self.site.arguments, own, strict=True) if r in self.lab.size_names]
@@ -79,6 +82,14 @@ class LaunchContext:
                 t: role for t, (_n, role) in zip(self.site.template_texts, self.sizes.template, strict=False) if role
             }
         return formula_of(expression, by_name, named_constants(constants), top=top)
+
+    def _called_so(self, expression: Expression | None) -> dict[str, str]:
+        """Sizes that the kernel does not know, by what host code calls them: `BATCH` of `k<<<BATCH, 64>>>(a, n)`."""
+        known = {*sizes_in(self.roles, self.lab), *self.sizes.all_roles(), *dict(self.sizes.pinned)}
+        unknown = [p for p in self.lab.parameters if p.is_size and p.name not in known]
+        names = names_in(expression) if expression is not None and unknown else ()
+        called = {name: [p.name for p in unknown if p.rank_of(name) is not None] for name in names}
+        return {name: sizes[0] for name, sizes in called.items() if len(sizes) == 1}
 
 
 # Which size each axis of a grid runs over.

@@ -91,7 +91,16 @@ class Entry:
             for i, p in enumerate(self.kernel.parameters)
             if p.is_pointer and p.dtype in SIZES_OF_TYPES and p.name in arguments and arguments[p.name].buffer_bytes
         }
-        return CompileTime(constants, frozenset(changeable), self.template_values, filled, elements, from_host)
+        changed = next((site.changed for site in self.sites if site.observed), ("", 0))
+        return CompileTime(
+            constants, frozenset(changeable), self.template_values, filled, elements, from_host, changed, self._handed()
+        )
+
+    def _handed(self) -> dict[int, str]:
+        """What the launch that it is graded by hands in, by the place of the parameter; global arrays stand first."""
+        arguments = next((site.arguments for site in self.sites if site.arguments), ())
+        first = len(self.kernel.parameters) - len(arguments)
+        return {first + place: text.strip() for place, text in enumerate(arguments)} if first >= 0 else {}
 
     @property
     def seen(self) -> tuple[SeenArgument, ...]:

@@ -23,8 +23,9 @@ from grader.devices import is_possible_block
 from grader.lab.records import Lab, Parameter, Variant
 from grader.submission.binding import blocks
 from grader.submission.binding.entries import Entry
+from grader.submission.binding.grids import formulas_of, is_unsure
 from grader.submission.binding.reconcile import OF_PROGRAM, Fact, first, weakest_of
-from grader.submission.binding.sizes import NamedSizes, formulas_of, is_unsure
+from grader.submission.binding.sizes import NamedSizes
 from grader.submission.cpp.syntax import Name
 from grader.submission.folder import VariantSettings
 from grader.submission.kernels import records
@@ -139,6 +140,10 @@ def _plan(
     site = context.site if threads.origin in OF_PROGRAM else None
     tiles = [_tile(context, axis, block, site) for axis in range(len(covers))]
     tile = tuple(fact.value for fact in tiles)
+    grid = _grid(context, threads.value, covers, tile) if threads.origin in OF_PROGRAM else ()
+    if len(covers) == 1 and grid == covers and context.shape.covered(0, block) is None:
+        # As many blocks as there are elements, which no thread numbers within its block: one for each.
+        tile = (1,)
     shared = blocks.shared_bytes_of(context, tile, block)
     plan = LaunchPlan(
         block=block,
@@ -149,7 +154,7 @@ def _plan(
         line=site.line if site is not None else 0,
         block_formula=threads.value.formulas,
         shared_formula=shared.value.formula,
-        grid_formula=_grid(context, threads.value, covers, tile) if threads.origin in OF_PROGRAM else (),
+        grid_formula=grid,
         is_read=site is not None
         and all(context.formula(e, top=False) for e in site.block_expressions or (None,))
         and context.formula(site.shared_expression) is not None,

@@ -101,3 +101,16 @@ def test_a_time_that_ends_before_anything_is_launched(tmp_path: Path) -> None:
     path.write_text(PROGRAM.replace("    twice<<<", f"    {time}\n    twice<<<"))
     (run, _with_results) = observed([SourceText(path, path.read_text(), "utf-8")]).runs
     assert [(fault.kind, fault.line) for fault in run.faults if not fault.is_untidy] == [("event_of_nothing", 15)]
+
+
+def test_a_program_that_is_too_large_by_itself_is_made_smaller_and_told_no_block(tmp_path: Path) -> None:
+    path = tmp_path / "p.cu"
+    text = PROGRAM.replace(
+        "int main() {", "int main(int argc, char **argv) {\n    int t = argc > 1 ? atoi(argv[1]) : 32;"
+    )
+    text = text.replace("n = 64, ", "n = 1 << 26, ").replace(
+        "float in[n], got[n], want[n], *d", "float *in = new float[n], *got = new float[n], *want = new float[n], *d"
+    )
+    path.write_text(text.replace("<<<1, n>>>", "<<<(n + t * t - 1) / (t * t), dim3(t, t)>>>"))
+    seen = observed([SourceText(path, path.read_text(), "utf-8")], sizes=[96])
+    assert {launch.block for launch in seen.launches if not launch.refused} == {(32, 32, 1)}

@@ -150,7 +150,7 @@ def test_the_size_of_a_block_among_a_template_s_arguments_is_no_name() -> None:
     assert names(bound(text, find("matmul", ())))["naive"] == "gemm"
 
 
-@pytest.mark.parametrize(("numbers", "variant"), [("int width, int height", "no_candidate"), ("int n", "work")])
+@pytest.mark.parametrize(("numbers", "variant"), [("int width, int height", "rows_and_columns"), ("int n", "work")])
 def test_a_kernel_that_goes_through_rows_and_columns_is_no_variant_where_there_are_vectors(
     numbers: str, variant: str
 ) -> None:
@@ -160,3 +160,55 @@ def test_a_kernel_that_goes_through_rows_and_columns_is_no_variant_where_there_a
         " int i = (blockIdx.y * blockDim.y + threadIdx.y) * 64 + x; out[i] = (in[i - 1] + in[i] + in[i + 1]) / 3; }"
     )
     assert names(bound(text, find("box-blur", ())))["naive"] == variant
+
+
+COLUMN = "int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;"
+
+
+@pytest.mark.parametrize(
+    ("numbers", "body", "variant"),
+    [
+        # An image, whatever its sides are called, and if only one is handed in.
+        ("int h_img, int w_img", "if (y < h_img) out[y * w_img + x] = in[(y + 1) * w_img + x];", "rows_and_columns"),
+        ("int n", "for (int j = y - 1; j <= y + 1; j++) out[y] += in[j * n + x];", "rows_and_columns"),
+        ("int n", "out[(y + 1) * (n + 2) + x] = in[x];", "rows_and_columns"),
+        ("int n", "out[y * SIDE + x] = in[x];", "rows_and_columns"),
+        # A vector that a grid of two axes goes through.
+        ("int n", "int i = y * (gridDim.x * blockDim.x) + x; if (i < n) out[i] = in[i - 1] + in[i + 1];", "work"),
+        ("int n", "int i = y * BLOCK_DIM + x; if (i < n) out[i] = in[i - 1] + in[i + 1];", "work"),
+    ],
+)
+def test_rows_and_columns_of_a_kernel_are_told_by_what_their_number_is_multiplied_by(
+    numbers: str, body: str, variant: str
+) -> None:
+    text = (
+        "#define SIDE 64\n#define BLOCK_DIM 16\n"
+        f"__global__ void work(const float *in, float *out, {numbers}) {{ {COLUMN} {body} }}"
+    )
+    assert names(bound(text, find("box-blur", ())))["naive"] == variant
+
+
+@pytest.mark.parametrize(
+    ("name", "variant"),
+    [
+        # Each element of the two in its place.
+        ("vecMul", "place_by_place"),
+        ("hadamard", "place_by_place"),
+        # Called as the variant, it is a wrong one.
+        ("naive", "naive"),
+    ],
+)
+def test_a_product_element_by_element_is_no_product_of_matrices(name: str, variant: str) -> None:
+    text = (
+        f"__global__ void {name}(const float *x, const float *y, float *z, int n) {{ int i = blockIdx.x * blockDim.x +"
+        " threadIdx.x; if (i < n) z[i] = x[i] * y[i]; }"
+    )
+    assert names(bound(text, find("matmul", ())))["naive"] == variant
+
+
+def test_a_sum_over_a_window_is_a_blur_though_it_is_called_a_reduction() -> None:
+    text = (
+        "__global__ void windowReduce(const float *in, float *out, int n) { int i = blockIdx.x * blockDim.x +"
+        " threadIdx.x; float s = 0; for (int k = -2; k <= 2; k++) s += in[i + k]; out[i] = s / 5; }"
+    )
+    assert names(bound(text, find("box-blur", ())))["naive"] == "windowReduce"

@@ -293,3 +293,26 @@ def test_a_kernel_that_knows_of_no_block_gets_the_one_that_it_is_launched_with(
         "void run(float *a, float *b, int n) { naive<<<1, 25>>>(a, b, n); }"
     )
     assert binding(bound(text), "naive").interpretations[0].launch.grid_formula == grid
+
+
+@pytest.mark.parametrize(
+    ("grid", "index", "formula", "tile"),
+    [
+        # The number of matrices, which the kernel does not know: a block for each.
+        ("BATCH", "blockIdx.x", ("count",), (1,)),
+        ("(BATCH + 63) / 64", "blockIdx.x * 64 + threadIdx.x", (), (64,)),
+        # A block too many for each matrix, and a name that is no size's.
+        ("BATCH", "blockIdx.x * blockDim.x + threadIdx.x", ("count",), (64,)),
+        ("blocks", "blockIdx.x", (), (64,)),
+    ],
+)
+def test_the_grid_s_size_is_told_by_its_name_where_the_kernel_is_not_handed_it(
+    grid: str, index: str, formula: tuple[str, ...], tile: tuple[int, ...]
+) -> None:
+    text = (
+        f"__global__ void simple(const float *in, float *out, int n) {{ int m = {index}; in += m * n * n;"
+        " for (int i = threadIdx.x; i < n * n; i += 64) out[m * n * n + i] = in[i]; }\n"
+        f"void solve(float *in, float *out, int BATCH, int blocks, int n) {{ simple<<<{grid}, 64>>>(in, out, n); }}"
+    )
+    launch = binding(bound(text, find("batch-square", ())), "simple").interpretations[0].launch
+    assert (launch.grid_formula, launch.tile) == (formula, tile)

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from grader.lab.labs import find
+from grader.submission.binding.grids import formulas_of
 from grader.submission.binding.reconcile import OF_LAUNCHES, Fact, first, places_read_true, weakest_of, with_observed
-from grader.submission.binding.sizes import formulas_of
 from grader.submission.cpp.constants import Constants
 from grader.submission.cpp.syntax import Number
 from grader.submission.folder import LabSettings, VariantSettings

@@ -1,0 +1,161 @@
+"""What a kernel is like by what it does and what it is called: one of the lab's own, or one of another task."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from grader.errors import UsageError
+from grader.lab.records import Lab, Variant
+from grader.submission.binding.roles import HEIGHT, WIDTH
+from grader.submission.cpp.parse import parse
+from grader.submission.kernels.kernel import kernels_in
+from grader.submission.kernels.records import Kernel
+from grader.submission.kernels.shape import KernelShape
+from grader.submission.source import decode
+
+AXES = 4.0
+STAGED = 3.0
+
+SECOND_AXIS = re.compile(r"\b(?:blockIdx|threadIdx)\s*\.\s*y\b")
+_STORED = re.compile(r"\b(\w+)\s*(?:\[[^\]=;]{0,120}\]\s*)+=(?!=)\s*([^;]{1,300});")
+_WORD = re.compile(r"[A-Za-z_]\w*+")
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """has_rows: its threads are numbered along two axes.  staged: roles of the arrays copied to shared memory."""
+
+    has_rows: bool
+    staged: frozenset[str]
+
+
+def profile_of(kernel: Kernel, shape: KernelShape, roles: Sequence[str]) -> Profile:
+    """What a kernel does, whose parameters have these roles."""
+    by_name = {p.name: role for p, role in zip(kernel.parameters, roles, strict=False) if p.is_pointer}
+    shared = {array.name for array in kernel.shared_arrays}
+    staged = {
+        by_name[word]
+        for target, value in _STORED.findall(shape.text)
+        if target in shared
+        for word in _WORD.findall(value)
+        if word in by_name
+    }
+    return Profile(SECOND_AXIS.search(shape.text) is not None, frozenset(staged))
+
+
+def alike(lab: Lab) -> list[Variant]:
+    """Variants that some other one equals in all that its record says a kernel does."""
+    keys = [(variant.shared_memory, variant.padded) for variant in lab.variants]
+    return [
+        variant
+        for variant, key in zip(lab.variants, keys, strict=True)
+        if variant.shared_memory and keys.count(key) > 1
+    ]
+
+
+def profiles(lab: Lab) -> dict[str, Profile]:
+    """Profiles of the lab's own kernels, for variants that are `alike`."""
+    return {
+        variant.name: profile_of(kernel, shape, variant.reference.arguments)
+        for variant, kernel, shape in _references(lab, alike(lab))
+    }
+
+
+def likeness(profile: Profile, of_variants: Mapping[str, Profile]) -> dict[str, float]:
+    """What speaks for or against each variant, by its name."""
+    by_variant = {}
+    for name, other in of_variants.items():
+        score = 0.0 if profile.has_rows == other.has_rows else -AXES
+        if profile.staged and other.staged:
+            score += STAGED if profile.staged == other.staged else -STAGED
+        by_variant[name] = score
+    return by_variant
+
+
+_TASKS = tuple(
+    re.compile(words, re.IGNORECASE)
+    for words in (
+        r"transpos(?!ed)",
+        r"mul(?!ti)|multipl|product|gemm|squar(?!ed)|(?<![a-z])dot|(?<![a-z])mm(?![a-z])",
+        r"conv(?!en|er)|blur|stencil|filter(?!ed)|smooth|mean(?!ing|while)|average(?!d)|sobel|gauss"
+        r"|window|sliding|moving|halo",
+        r"reduc(?!ed|ing)|scan|prefix|sort(?!ed)|histo",
+    )
+)
+"""What tasks are called: a word in a kernel's name.  How it is done is told by "transposed", "reduced_conflicts"."""
+
+
+def is_of_another_task(name: str, lab: Lab) -> bool:
+    """Whether a kernel is called as other tasks are, and not as the lab is, which is called as one of them itself."""
+    of_lab = " ".join((lab.id, *lab.title.values()))
+    own = [words.search(of_lab) is not None for words in _TASKS]
+    named = [words.search(name) is not None for words in _TASKS]
+    return any(own) and any(named) and not any(a and b for a, b in zip(own, named, strict=True))
+
+
+OtherData = Literal["", "rows_and_columns", "place_by_place"]
+"""Why a kernel works on other data than the lab's, or on these in another way than any of the lab's."""
+
+
+def other_data(kernel: Kernel, shape: KernelShape, lab: Lab, *, is_named: bool) -> OtherData:
+    """Whether it goes through rows and columns where the lab has vectors, or joins arrays place by place where each
+    element of the lab's result takes a whole row of them.
+
+    is_named: it is called as a variant is; then it is a wrong one.
+    """
+    arrays = [p for p in lab.parameters if p.is_array]
+    pointers = [p for p in kernel.parameters if p.is_pointer]
+    if all(len(p.shape) == 1 for p in arrays) and _has_rows(kernel, shape):
+        return "rows_and_columns"
+    if not shape.is_pointwise:
+        return ""
+    # One array is to be used with itself there, as in a product.
+    joins_two = any(p.twice for p in arrays) and len(pointers) > len(arrays)
+    inputs = [p for p in arrays if p.is_input]
+    are_matrices = len(inputs) > 1 and all(len(p.shape) > 1 for p in inputs)
+    joins_all = not is_named and are_matrices and sum(p.is_read and not p.is_written for p in pointers) == len(inputs)
+    return "place_by_place" if joins_two or (joins_all and not _makes_pointwise(lab)) else ""
+
+
+_OF_SECOND_AXIS = re.compile(r"\b(\w+)\s*=[^=;{}]*\b(?:blockIdx|threadIdx)\s*\.\s*y\b")
+# `j = y - RADIUS`, in a loop over neighbours.
+_BESIDE = re.compile(r"\b(\w+)\s*=\s*(\w+)\s*[+-]\s*\w+\s*[;,]")
+_OF_LAUNCH = re.compile(r"(?i)block|grid|tile|thread|warp|dim")
+
+
+def _has_rows(kernel: Kernel, shape: KernelShape) -> bool:
+    """Whether it takes the numbers of rows and columns, or multiplies what its second axis numbers by a number that is
+    handed in or a constant: `y * width`."""
+    if SECOND_AXIS.search(shape.text) is None:
+        return False
+    numbers = [p.name for p in kernel.parameters if not p.is_pointer]
+    if any(map(WIDTH.fullmatch, numbers)) and any(map(HEIGHT.fullmatch, numbers)):
+        return True
+    constants = (*shape.constants.macros, *shape.constants.values)
+    lengths = sorted({*numbers, *(name for name in constants if not _OF_LAUNCH.search(name))})
+    rows = {*_OF_SECOND_AXIS.findall(shape.text)}
+    rows |= {name for name, row in _BESIDE.findall(shape.text) if row in rows}
+    row = rf"(?:\b(?:{'|'.join(sorted(rows))})\b(?:\s*[+-]\s*\w+)?|threadIdx\s*\.\s*y)\s*\)?"
+    length = rf"\(?\s*\b(?:{'|'.join(map(re.escape, lengths))})\b"
+    product = rf"{row}\s*\*\s*{length}|{length}\s*\)?\s*\*\s*\(?\s*{row}"
+    return bool(lengths and rows) and re.search(product, shape.text) is not None
+
+
+def _makes_pointwise(lab: Lab) -> bool:
+    """Whether a kernel of the lab's own makes each element of those in the same place: it adds matrices."""
+    return any(shape.is_pointwise for _variant, _kernel, shape in _references(lab, lab.variants))
+
+
+def _references(lab: Lab, variants: Sequence[Variant]) -> Iterator[tuple[Variant, Kernel, KernelShape]]:
+    """The lab's own kernels, as far as they can be read: where they cannot is told where they are needed."""
+    for variant in variants:
+        try:
+            parsed = parse(decode(variant.reference.file))
+        except UsageError:
+            continue
+        kernel = next((k for k in kernels_in(parsed) if k.name == variant.reference.kernel), None)
+        if kernel is not None:
+            yield variant, kernel, KernelShape(parsed, kernel, {})
