@@ -364,6 +364,9 @@ def dynamic_hint(evidence: Evidence, hazard: Hazard) -> Message:
     """What to do about such an access."""
     sizes = next((r.sizes for r in evidence.runs_of("correct", "observe") if hazard in r.outcome.hazards), {})
     array, count = hazard.array, hazard.array_bytes
+    is_guessed = evidence.interpretation is not None and evidence.interpretation.origins.shared_bytes == "lab"
+    if evidence.bound.requested is None and is_guessed:
+        return msg("checks.memory_safety.hint_dynamic_unread", array=array, bytes=count)
     name = "hint_dynamic" if _is_in_elements(evidence, hazard, sizes) else "hint_dynamic_short"
     name = name if count else "hint_dynamic_none"
     return msg(f"checks.memory_safety.{name}", array=array, bytes=count, sizes=sizes_msg(sizes))

@@ -346,6 +346,8 @@ def with_best(
             for one in left_out
             if _place(one) != _place(chosen)
         )
+        # Where it does not compile, nothing was found out of the others either.
+        others = () if evidence.compilation.failure else others
         bindings[name], best[name] = chosen, replace(evidence, others=others)
     return replace(submission, bindings=bindings), best
 

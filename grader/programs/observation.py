@@ -110,8 +110,9 @@ def _observed(sources: Sequence[SourceText], store: Stored | None, sizes: Sequen
             choices = starts.ways_to_choose(files, sizes, threads)
             new_runs = _runs_and_results(files, ways, choices, setting) if stored is None else stored
             if len(files) > 1 and any(run.cause and run.cause.id == "programs.defined_twice" for run in new_runs):
-                # What lies beside it is no part of it but another version.
-                new_runs = _runs_and_results(files[:1], ways, choices, setting)
+                # What lies beside it is no part of it but another version, or several are of one part.
+                parts = starts.without_versions(files)
+                new_runs = [run for own in parts for run in _runs_and_results(own, ways, choices, setting)]
         except InternalError as error:
             return ObservedRuns(tuple(runs), failed=error.message)
         if store is not None and stored is None and not any(run.cause and run.cause.id in NOT_KEPT for run in new_runs):

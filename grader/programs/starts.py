@@ -61,6 +61,22 @@ def programs_of(sources: Sequence[SourceText]) -> list[tuple[SourceText, ...]]:
     return [(main, *(o for o in others if _belongs_to(o, main, mains))) for main in mains][:MAX_PROGRAMS]
 
 
+def without_versions(files: Sequence[SourceText]) -> list[tuple[SourceText, ...]]:
+    """Return the programs that a program's files are of which several define one kernel: each of these by itself, or
+    none where `main` has it, with the files that define none of them."""
+    main, *others = files
+    named = {parsed.source.path: {kernel.name for kernel in parsed.kernels} for parsed in _parsed(files)}
+    counts = Counter(name for names in named.values() for name in names)
+    twice = {name for name, count in counts.items() if count > 1}
+    versions = [source for source in others if named.get(source.path, set()) & twice]
+    rest = [source for source in others if source not in versions]
+    if not versions:
+        return [(main,)]
+    of_main = named.get(main.path, set())
+    alone = [source for source in versions if not named[source.path] & of_main]
+    return [(main, *rest, version) for version in alone] or [(main, *rest)]
+
+
 def _included(source: SourceText, texts: Mapping[Path, str]) -> list[Path]:
     """Return the files that one includes: at the path that it says, or else any of that name."""
     paths = []

@@ -36,6 +36,12 @@ PRESENT: Texts = {
         "vectors, with one index."
     ),
     "hint_rows_and_columns": N_("Is this the right file? Hand in the kernels that work on a vector."),
+    "fault_unequal_lengths": N_("another task"),
+    "unequal_lengths": N_(
+        "The program hands the kernel {kernel} arrays of different lengths, {first} and {second}; this task's input "
+        "and output are of one length."
+    ),
+    "hint_unequal_lengths": N_("Is this the right file? Hand in the kernels whose output is as long as their input."),
     "fault_place_by_place": N_("another task"),
     "place_by_place": N_(
         "The kernel {kernel} makes each element of the elements in the same place of its inputs. In this task an "

@@ -116,6 +116,10 @@ MEMORY_SAFETY: Texts = {
         "At {sizes} the launch gives the array {array} no memory. The third argument of <<<grid, block, bytes>>> says "
         "how many bytes it gets: the number of elements that the whole block stores there times the size of one."
     ),
+    "hint_dynamic_unread": N_(
+        "How many bytes {array} gets could not be read in the program, so it was given {bytes}. If it needs more, say "
+        "so in submission.yaml: shared_bytes, beside the kernel's name."
+    ),
     "hint_dynamic_short": N_(
         "At {sizes} the launch gives the array {array} a size of {bytes} bytes. Work out by hand the largest index "
         "with which a thread of the block uses it there: it has to be below the number of elements that these bytes "

@@ -132,6 +132,14 @@ def test_past_the_end_of_shared_memory(dynamic: bool, words: str) -> None:
     assert words in check(given, "memory_safety").hint
 
 
+def test_past_the_end_of_shared_memory_that_no_launch_states() -> None:
+    array = SharedArray("t", 7, "float32", (None,), dynamic=True)
+    outside = hazard("out_of_bounds", "after", offset_bytes=4096)
+    own = replace(kernel(), shared_arrays=(array,))
+    given = evidence(runs=(run("correct", hazards=(outside,)),), kernel=own, requested=None)
+    assert check(given, "memory_safety").hint.startswith("How many bytes t gets could not be read in the program")
+
+
 SIDE, ELEMENT = Name("TILE"), SizeOf("float")
 TILE = Binary("*", SIDE, SIDE)
 

@@ -16,7 +16,7 @@ from grader.message import msg
 from grader.preprocessor import STRING
 from grader.submission import lexical
 from grader.submission.binding.assign import Candidate, assign, compared, strong_rank
-from grader.submission.binding.entries import Entry, entries_of, instance_of, launched_twice, sites_of
+from grader.submission.binding.entries import Entry, entries_of, instance_of, is_intermediate, launched_twice, sites_of
 from grader.submission.binding.kinship import (
     OtherData,
     Profile,
@@ -25,6 +25,7 @@ from grader.submission.binding.kinship import (
     other_data,
     profile_of,
     profiles,
+    unequal_lengths,
 )
 from grader.submission.binding.plans import as_written, in_their_places, interpretations, requested_launch
 from grader.submission.binding.reconcile import Fact, Place, first, places_read_true
@@ -254,7 +255,9 @@ def _bind(
     entries = entries_of(read.with_kernels, read.codes, sites, lab, observed, changed)
     given = stated_kernels(submitted, settings, entries, lab)
     entries += [entry for entry in given.values() if entry.is_instance]
-    by_id = {id(entry): item for entry, item in zip(entries, compared(_candidates(entries, lab)), strict=True)}
+    by_id = {
+        id(entry): item for entry, item in zip(entries, compared(_candidates(entries, lab, observed)), strict=True)
+    }
     by_known = {id(by_id[id(entry)]): entry for entry in entries}
     assigned = assign(lab.variants, [by_id[id(e)] for e in entries], {name: by_id[id(e)] for name, e in given.items()})
 
@@ -322,15 +325,15 @@ def _contradictions(
     return list(contradictions)
 
 
-def _candidates(entries: Sequence[Entry], lab: Lab) -> list[Candidate]:
+def _candidates(entries: Sequence[Entry], lab: Lab, observed: ObservedRuns) -> list[Candidate]:
     """Describe each kernel; the lab's own kernels are compared only where names leave the variant open."""
     of_kernels = []
     own: dict[str, Profile] | None = None
     for entry in entries:
         candidate = replace(
             _candidate(entry),
-            is_intermediate=_is_intermediate(entry, entries),
-            is_of_another_task=is_of_another_task(entry.kernel.name, lab) or _other_data(entry, lab) != "",
+            is_intermediate=is_intermediate(entry, entries),
+            is_of_another_task=is_of_another_task(entry.kernel.name, lab) or _other_data(entry, lab, observed) != "",
         )
         if entry.kernel.uses_shared and not _is_named(entry, lab) and entry.reason is None:
             own = profiles(lab) if own is None else own
@@ -344,25 +347,13 @@ def _is_named(entry: Entry, lab: Lab) -> bool:
     return any(strong_rank(variant, entry.called) is not None for variant in lab.variants)
 
 
-def _other_data(entry: Entry, lab: Lab) -> OtherData:
+def _other_data(entry: Entry, lab: Lab, observed: ObservedRuns) -> OtherData:
+    name = entry.kernel.name
+    # Of one that strays from its arrays one may be too short.
+    stays = any(x.kernel == name and not x.hazards for run in observed.runs if run.results for x in run.launches)
+    if stays and unequal_lengths(entry.kernel, entry.elements, lab):
+        return "unequal_lengths"
     return other_data(entry.kernel, entry.shape, lab, is_named=_is_named(entry, lab))
-
-
-def _is_intermediate(entry: Entry, entries: Sequence[Entry]) -> bool:
-    """Return whether what a kernel was seen to write goes on to another kernel, and never to the host."""
-    outputs = {p.name for p in entry.kernel.parameters if p.is_pointer and p.is_written}
-    written = [a for site in entry.sites for a in site.seen if a.name in outputs and a.buffer]
-    if not written or any(a.read_back for a in written):
-        return False
-    buffers = {a.buffer for a in written}
-    for other in entries:
-        if other.kernel.name == entry.kernel.name:
-            continue
-        only_read = {p.name for p in other.kernel.parameters if p.is_pointer and p.is_read and not p.is_written}
-        arguments = (a for site in other.sites for a in site.seen)
-        if any(a.name in only_read and a.buffer in buffers and a.before == "kernel" for a in arguments):
-            return True
-    return False
 
 
 def _candidate(entry: Entry) -> Candidate:
@@ -412,7 +403,7 @@ def _binding(
     if entry is None:
         if absent is not None:
             return Missing(variant.name, absent[0], absent[1])
-        of_other = _of_other_data(entries, lab)
+        of_other = _of_other_data(entries, lab, read.observed)
         if of_other is not None:
             return Missing(variant.name, *of_other)
         return Missing(variant.name, "no_candidate", {"kernels": _listed(entries), **launched_twice(entries)})
@@ -455,14 +446,20 @@ def _binding(
     )
 
 
-def _of_other_data(entries: Sequence[Entry], lab: Lab) -> tuple[str, Mapping[str, object]] | None:
+def _of_other_data(
+    entries: Sequence[Entry], lab: Lab, observed: ObservedRuns
+) -> tuple[str, Mapping[str, object]] | None:
     """Why none of the kernels is the lab's, of the first that works on other data; None where that is not so of all."""
-    reasons = [_other_data(e, lab) if e.reason is None else "" for e in entries]
+    reasons = [_other_data(e, lab, observed) if e.reason is None else "" for e in entries]
     are_others = [bool(r) or is_of_another_task(e.kernel.name, lab) for r, e in zip(reasons, entries, strict=True)]
     if not any(reasons) or not all(are_others):
         return None
-    reason, kernel = next((r, e.kernel) for r, e in zip(reasons, entries, strict=True) if r)
-    return reason, {"kernel": kernel.name, "file": kernel.file, "line": kernel.line}
+    reason, entry = next((r, e) for r, e in zip(reasons, entries, strict=True) if r)
+    arrays = unequal_lengths(entry.kernel, entry.elements, lab) or ()
+    lengths = {
+        name: f"{array}[{entry.elements[array]}]" for name, array in zip(("first", "second"), arrays, strict=False)
+    }
+    return reason, {"kernel": entry.kernel.name, "file": entry.kernel.file, "line": entry.kernel.line, **lengths}
 
 
 def _is_never_launched(entry: Entry, entries: Sequence[Entry], observed: ObservedRuns) -> bool:

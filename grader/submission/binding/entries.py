@@ -85,16 +85,22 @@ class Entry:
         changeable = (
             {edit.constant for parsed in files for edit in constant_edits(parsed, constants)} - self.kept - {""}
         )
-        arguments = {a.name: a for a in self.seen if a.name}
-        elements = {
-            i: (arguments[p.name].buffer_bytes - arguments[p.name].offset_bytes) // SIZES_OF_TYPES[p.dtype]
-            for i, p in enumerate(self.kernel.parameters)
-            if p.is_pointer and p.dtype in SIZES_OF_TYPES and p.name in arguments and arguments[p.name].buffer_bytes
-        }
+        by_name = self.elements
+        places = {i: by_name[p.name] for i, p in enumerate(self.kernel.parameters) if p.name in by_name}
         changed = next((site.changed for site in self.sites if site.observed), ("", 0))
         return CompileTime(
-            constants, frozenset(changeable), self.template_values, filled, elements, from_host, changed, self._handed()
+            constants, frozenset(changeable), self.template_values, filled, places, from_host, changed, self._handed()
         )
+
+    @property
+    def elements(self) -> dict[str, int]:
+        """How many elements each of its arrays was seen to have from where it begins, by the parameter's name."""
+        arguments = {a.name: a for a in self.seen if a.name}
+        return {
+            p.name: (arguments[p.name].buffer_bytes - arguments[p.name].offset_bytes) // SIZES_OF_TYPES[p.dtype]
+            for p in self.kernel.parameters
+            if p.is_pointer and p.dtype in SIZES_OF_TYPES and p.name in arguments and arguments[p.name].buffer_bytes
+        }
 
     def _handed(self) -> dict[int, str]:
         """What the launch that it is graded by hands in, by the place of the parameter; global arrays stand first."""
@@ -424,3 +430,20 @@ def _is_type(kernel: Kernel, name: str) -> bool:
 
 def _type_name(dtype: str) -> str:
     return {"float64": "double", "int32": "int", "uint32": "unsigned", "int64": "long long"}.get(dtype, "float")
+
+
+def is_intermediate(entry: Entry, entries: Sequence[Entry]) -> bool:
+    """Whether what a kernel was seen to write goes on to another kernel, and never to the host."""
+    outputs = {p.name for p in entry.kernel.parameters if p.is_pointer and p.is_written}
+    written = [a for site in entry.sites for a in site.seen if a.name in outputs and a.buffer]
+    if not written or any(a.read_back for a in written):
+        return False
+    buffers = {a.buffer for a in written}
+    for other in entries:
+        if other.kernel.name == entry.kernel.name:
+            continue
+        only_read = {p.name for p in other.kernel.parameters if p.is_pointer and p.is_read and not p.is_written}
+        arguments = (a for site in other.sites for a in site.seen)
+        if any(a.name in only_read and a.buffer in buffers and a.before == "kernel" for a in arguments):
+            return True
+    return False

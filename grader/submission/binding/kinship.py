@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -96,7 +97,7 @@ def is_of_another_task(name: str, lab: Lab) -> bool:
     return any(own) and any(named) and not any(a and b for a, b in zip(own, named, strict=True))
 
 
-OtherData = Literal["", "rows_and_columns", "place_by_place"]
+OtherData = Literal["", "rows_and_columns", "place_by_place", "unequal_lengths"]
 """Why a kernel works on other data than the lab's, or on these in another way than any of the lab's."""
 
 
@@ -118,6 +119,27 @@ def other_data(kernel: Kernel, shape: KernelShape, lab: Lab, *, is_named: bool) 
     are_matrices = len(inputs) > 1 and all(len(p.shape) > 1 for p in inputs)
     joins_all = not is_named and are_matrices and sum(p.is_read and not p.is_written for p in pointers) == len(inputs)
     return "place_by_place" if joins_two or (joins_all and not _makes_pointwise(lab)) else ""
+
+
+UNEQUAL = 8
+"""So many times the elements are no size in bytes for one in elements, and no margin."""
+
+
+def unequal_lengths(kernel: Kernel, elements: Mapping[str, int], lab: Lab) -> tuple[str, str] | None:
+    """The input and the output that a program was seen to hand in with lengths far apart, where the lab's are of one
+    length: sums of blocks, products of chains.
+
+    elements: of each array that was seen, by the parameter's name.
+    """
+    arrays = [p for p in lab.parameters if p.is_array]
+    read = [p.name for p in kernel.parameters if p.is_pointer and p.is_read and not p.is_written]
+    written = [p.name for p in kernel.parameters if p.is_pointer and p.is_written]
+    if len(arrays) != 2 or Counter(arrays[0].shape) != Counter(arrays[1].shape):
+        return None
+    if len(read) != 1 or len(written) != 1 or not {*read, *written} <= elements.keys():
+        return None
+    fewer, more = sorted((elements[read[0]], elements[written[0]]))
+    return (read[0], written[0]) if 0 < UNEQUAL * fewer <= more else None
 
 
 _OF_SECOND_AXIS = re.compile(r"\b(\w+)\s*=[^=;{}]*\b(?:blockIdx|threadIdx)\s*\.\s*y\b")

@@ -37,6 +37,8 @@ _HANDED = re.compile(r"&?\s*(\w+)(?:(?:\.|->)\w+\(\))?")
 _OF_BLOCKS = re.compile(r"\b(?:blockIdx|gridDim)\b")
 _OF_THREADS = re.compile(r"(?i)threads?|blocks?|tiles?|warps?")
 MAX_CANDIDATES = 8
+MORE_TILES = 2, 3, 4
+"""Tiles that dynamic shared memory may hold where no launch says how much of it there is."""
 USUAL_SQUARES = (32, 8, 1), (16, 16, 1), (32, 32, 1)
 USUAL_ROWS = (256, 1, 1), (128, 1, 1), (32, 1, 1)
 
@@ -90,13 +92,14 @@ def interpretations(
     """Readings of a kernel with a launch for each, likeliest first; at most `MAX_CANDIDATES`.
 
     Where nothing tells which size the grid's x axis runs over, both orders are given; where its program was
-    seen not to launch it, other blocks beside the likeliest.
+    seen not to launch it, other blocks beside the likeliest; where nothing says how much dynamic shared memory it gets,
+    more than one tile's.
 
     elsewhere: blocks of what such a program launches in its place.
     """
     kernel, shape, sites, fixed = entry.kernel, entry.shape, entry.sites, entry.compile_time
     as_launched: list[Interpretation] = []
-    with_other_blocks: list[Interpretation] = []
+    otherwise: list[Interpretation] = []
     readings = [(r, n) for r in role_assignments.value for n in NamedSizes.of(r, fixed, lab).readings(lab)]
     for roles, named in readings:
         sizes = {role for role in roles if role in lab.size_names}
@@ -115,11 +118,20 @@ def interpretations(
             sizes_of_program = (named.constants, named.template, named.pinned, named.declared)
             is_unsure = origins.block == "observed" and _is_unsure(context, covers)
             as_launched.append(Interpretation(roles, plan, square_only, *sizes_of_program, origins, unsure=is_unsure))
+            if origins.shared_bytes == "lab" and any(array.dynamic for array in kernel.shared_arrays):
+                with_more = (replace(as_launched[-1], launch=_with_more(plan, times)) for times in MORE_TILES)
+                otherwise += with_more
             for block in _other_blocks(plan.block, covers, elsewhere) if elsewhere and settings.block is None else ():
                 other, origins = _plan(context, covers, exact=exact, block=block)
                 origins = replace(origins, arguments=role_assignments.origin, covers=all_covers.origin)
-                with_other_blocks.append(Interpretation(roles, other, square_only, *sizes_of_program, origins))
-    return tuple(dict.fromkeys([*as_launched, *with_other_blocks]))[:MAX_CANDIDATES]
+                otherwise.append(Interpretation(roles, other, square_only, *sizes_of_program, origins))
+    return tuple(dict.fromkeys([*as_launched, *otherwise]))[:MAX_CANDIDATES]
+
+
+def _with_more(plan: LaunchPlan, times: int) -> LaunchPlan:
+    """`plan` with so many times the dynamic shared memory: a program may put several tiles into it."""
+    text = f"{times} * ({plan.shared_formula})" if plan.shared_formula else ""
+    return replace(plan, shared_bytes=times * plan.shared_bytes, shared_formula=text)
 
 
 def _other_blocks(first: blocks.Block, covers: Sequence[str], elsewhere: Sequence[blocks.Block]) -> list[blocks.Block]:

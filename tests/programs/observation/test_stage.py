@@ -8,7 +8,7 @@ import pytest
 
 from grader.programs.observation import observed, probed
 from grader.programs.remembered import Stored
-from grader.programs.starts import launched_in, programs_of, ways_to_choose, ways_to_start
+from grader.programs.starts import launched_in, programs_of, ways_to_choose, ways_to_start, without_versions
 from grader.programs.toolchain import zig
 from grader.submission.kernels.records import ObservedRuns
 from grader.submission.source import SourceText, decode
@@ -33,6 +33,28 @@ def test_each_main_is_a_program_with_all_files_that_have_none() -> None:
 def test_a_file_that_another_includes_and_a_main_in_a_comment_are_no_programs() -> None:
     files = [source("a.cu", f'#include "k.cu"\n{MAIN}'), source("k.cu", f"// {MAIN}\n__global__ void k() {{}}")]
     assert [[f.path.name for f in program] for program in programs_of(files)] == [["a.cu"]]
+
+
+@pytest.mark.parametrize(
+    ("kernel_of_main", "programs"),
+    [
+        # Each of the two files with the kernel makes a program with what belongs to both.
+        ("", [["main.cu", "timer.cu", "k0.cu"], ["main.cu", "timer.cu", "k1.cu"]]),
+        ("other", [["main.cu", "timer.cu", "k0.cu"], ["main.cu", "timer.cu", "k1.cu"]]),
+        ("k", [["main.cu", "timer.cu"]]),
+    ],
+)
+def test_of_files_with_one_kernel_each_makes_a_program(kernel_of_main: str, programs: list[list[str]]) -> None:
+    own = f"__global__ void {kernel_of_main}() {{}}\n" if kernel_of_main else ""
+    kernel = "__global__ void k() {}"
+    texts = {"main.cu": own + MAIN, "k0.cu": kernel, "k1.cu": kernel, "timer.cu": "void start_timer() {}"}
+    files = [source(name, text) for name, text in texts.items()]
+    assert [[f.path.name for f in program] for program in without_versions(files)] == programs
+
+
+def test_a_file_beside_a_program_that_defines_the_same_functions_is_no_part_of_it() -> None:
+    files = [source("main.cu", f"void f() {{}} {MAIN}"), source("old.cu", "void f() {}")]
+    assert [[f.path.name for f in program] for program in without_versions(files)] == [["main.cu"]]
 
 
 @pytest.mark.parametrize(

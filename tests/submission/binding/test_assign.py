@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from grader.lab.labs import find
+from grader.message import verbatim
 from grader.submission.binding.assign import Candidate, Pair, rule_of
 from grader.submission.kernels.kernel import kernels_in
+from grader.submission.kernels.records import ObservedRuns, SeenArgument, SeenHazard, SeenLaunch, SeenRun
 from tests.submission.binding.kernels import kernel, names
 from tests.submission.labs import FLIP, bound, bound_file, parsed
 
@@ -212,3 +214,24 @@ def test_a_sum_over_a_window_is_a_blur_though_it_is_called_a_reduction() -> None
         " threadIdx.x; float s = 0; for (int k = -2; k <= 2; k++) s += in[i + k]; out[i] = s / 5; }"
     )
     assert names(bound(text, find("box-blur", ())))["naive"] == "windowReduce"
+
+
+@pytest.mark.parametrize(
+    ("elements", "hazards", "variant"),
+    [
+        (20, 0, "unequal_lengths"),
+        # As one who asks for elements where bytes are counted has it, and a halo.
+        (160, 0, "work"),
+        (632, 0, "work"),
+        # An array that is too short for the kernel.
+        (20, 1, "work"),
+    ],
+)
+def test_an_output_of_another_length_is_another_task_s(elements: int, hazards: int, variant: str) -> None:
+    text = "__global__ void work(const float *in, float *out) { out[blockIdx.x] = in[threadIdx.x] + in[blockIdx.x]; }"
+    arguments = tuple(SeenArgument(n, "float *", buffer_bytes=4 * k) for n, k in (("in", 640), ("out", elements)))
+    strays = [SeenHazard("out_of_bounds", 1, verbatim("out"))] * hazards
+    launch = SeenLaunch("work", (), "main.cu", 1, (20, 1, 1), (32, 1, 1), 0, arguments, hazards=strays)
+    run = SeenRun(("main.cu",), (launch,), ended=True)
+    seen = ObservedRuns((run, replace(run, results=True)))
+    assert names(bound(text, find("batch-square", ()), observed=seen))["simple"] == variant
