@@ -18,7 +18,7 @@ from grader.submission.kernels.records import LaunchSite
 _AXES = 3
 _LARGE = 8
 """A number from here on that is equal to a size is that size."""
-LOOPED = 7
+_LOOPED = 7
 """A block of which each thread has fewer than two to this power of elements along an axis."""
 THE_SIZE = Name("(the size)")
 """What an axis runs over, whatever the program calls it."""
@@ -156,7 +156,7 @@ def _axis(
         models += [" * ".join(_rounded_up(over, side) for over in covers) for side in sides]
     if blocks > 1 and threads:
         # A block that goes over its tile in a loop, as its text does not tell: a power of two of its threads.
-        models += [_rounded_up(over, threads << power) for power in range(1, LOOPED)]
+        models += [_rounded_up(over, threads << power) for power in range(1, _LOOPED)]
     fitting = (text for text in models if any(_value(text, sizes) == blocks for sizes in own) and agrees(text))
     # A launch at sizes that the lab never has says nothing where nothing fits it.
     return next(fitting, str(blocks) if len(own) == 1 else usual)
