@@ -83,20 +83,27 @@ def _unbindable(evidence: Evidence, data: Mapping[str, object]) -> tuple[Message
         return msg("checks.present.rows", **named), msg("checks.present.hint_rows")
     if detail == "parameter":
         message = msg("checks.present.unknown_parameter", **named)
+    elif detail == "in_place":
+        return msg(
+            "checks.present.in_place", kernel=_text(data, "kernel"), own=_text(data, "own"), arrays=_arrays(evidence)
+        ), msg("checks.present.hint_in_place")
     elif detail == "pointers":
-        arrays = [p.name for p in evidence.lab.parameters if p.is_array]
         return msg(
             "checks.present.arrays",
             kernel=_text(data, "kernel"),
             got=int(str(data.get("got"))),
             own=_text(data, "own"),
             expected=int(str(data.get("expected"))),
-            arrays=", ".join(arrays),
+            arrays=_arrays(evidence),
         ), msg("checks.present.hint_arrays", parameters=_parameters(evidence))
     else:
         message = msg("checks.present.parameters", kernel=_text(data, "kernel"))
     hint = msg("checks.present.hint_parameters", parameters=_parameters(evidence))
     return message, hint
+
+
+def _arrays(evidence: Evidence) -> str:
+    return ", ".join(p.name for p in evidence.lab.parameters if p.is_array)
 
 
 def _parameters(evidence: Evidence) -> str:

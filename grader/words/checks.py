@@ -22,6 +22,15 @@ PRESENT: Texts = {
     "fault_unknown_parameter": N_("parameters do not fit the task"),
     "fault_arrays": N_("parameters do not fit the task"),
     "fault_parameters": N_("parameters do not fit the task"),
+    "fault_in_place": N_("parameters do not fit the task"),
+    "in_place": N_(
+        "The kernel {kernel} works in place: it stores its results in {own}, which it reads. In this task they have an "
+        "array of their own ({arrays})."
+    ),
+    "hint_in_place": N_(
+        "Take the output as one more array. In place, a thread may store where others have yet to read, which no "
+        "barrier of a block prevents between blocks."
+    ),
     "fault_rows": N_("parameters do not fit the task"),
     "fault_handle": N_("parameters do not fit the task"),
     "fault_two_inputs": N_("another task"),

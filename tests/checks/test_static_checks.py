@@ -32,6 +32,11 @@ def test_present_names_the_kernel() -> None:
             "parameters of the kernel k",
             "in, out, rows, cols",
         ),
+        (
+            Missing("padded", "unbindable", {"kernel": "k", "line": 4, "detail": "in_place", "own": "m"}),
+            "stores its results in m, which it reads. In this task they have an array of their own (in, out).",
+            "Take the output as one more array.",
+        ),
         (Missing("padded", "empty", {"kernel": "k", "line": 4}), "k has an empty body", "Write the body of the kernel"),
     ],
 )

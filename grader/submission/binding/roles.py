@@ -232,8 +232,9 @@ def role_assignments(kernel: Kernel, lab: Lab, arguments: Sequence[SeenArgument]
 
     arguments: arguments of a launch that was seen.
 
-    Raises Unbindable: the number of pointers is not the lab's ("pointers"), a parameter is no plain number
-      ("parameter"), an array one of pointers ("rows"), or what is to be used with itself are two arrays ("two_inputs").
+    Raises Unbindable: the number of pointers is not the lab's ("pointers"; "in_place": the output is an input, too), a
+      parameter is no plain number ("parameter"), an array one of pointers ("rows"), or what is to be used with itself
+      are two arrays ("two_inputs").
     """
     arrays = [p for p in lab.parameters if p.is_array]
     sizes = [p for p in lab.parameters if p.is_size]
@@ -251,6 +252,9 @@ def role_assignments(kernel: Kernel, lab: Lab, arguments: Sequence[SeenArgument]
     arrays = _with_second_input(pointers, arrays, by_name)
     if len(pointers) != len(arrays) or len(pointers) > MAX_POINTERS:
         own = ", ".join(pointer.name for pointer in pointers)
+        in_place = [p.name for p in pointers if p.is_read and p.is_written]
+        if len(pointers) == len(arrays) - 1 and len(in_place) == 1 and sum(p.is_written for p in pointers) == 1:
+            raise Unbindable("in_place", expected=len(arrays), own=in_place[0])
         raise Unbindable("pointers", expected=len(arrays), got=len(pointers), own=own)
     readings = []
     for pointer_roles in _pointer_orders(pointers, arrays):

@@ -55,6 +55,21 @@ def test_a_kernel_with_too_few_arrays_is_unbindable() -> None:
     )
 
 
+def test_a_kernel_that_stores_into_its_input_works_in_place() -> None:
+    text = (
+        "__global__ void naive(float *a, int n) { float t = a[threadIdx.x]; __syncthreads(); a[n - threadIdx.x] = t; }"
+    )
+    found = missing(bound(text), "naive")
+    assert found.data == {
+        "kernel": "naive",
+        "file": "main.cu",
+        "line": 1,
+        "detail": "in_place",
+        "expected": 2,
+        "own": "a",
+    }
+
+
 def test_a_file_without_kernels() -> None:
     assert set(names(bound("int main() { return 0; }")).values()) == {"no_global"}
 
