@@ -81,8 +81,15 @@ class Compilers:
     def compile(
         self, sources: Mapping[str, str], names: Sequence[str], architecture: str, *, options: Sequence[str] = ()
     ) -> CompileResult:
-        """As `CompilerProcess.compile`."""
-        key = (tuple(sources.items()), tuple(names), architecture, tuple(options))
+        """As `CompilerProcess.compile`; where machine code was asked for before, PTX is what that was made of."""
+        program = tuple(sources.items()), tuple(names), tuple(options)
+        key = (*program, architecture)
+        with self._condition:
+            as_code = self._made.get((*program, architecture.replace("compute_", "sm_")))
+        if as_code is not None and architecture.startswith("compute_"):
+            with contextlib.suppress(Exception):
+                if as_code.result().ok:
+                    return as_code.result()
         with self._condition:
             is_first = key not in self._made
             future = self._made.setdefault(key, Future())

@@ -186,7 +186,8 @@ def swept(
         )
 
         def order(point: PreparedPoint) -> None:
-            for store in stores:
+            # Machine code first: PTX of the same device is made on the way.
+            for store in reversed(stores):
                 store.order(point.kernel.program(point.place.sizes))
 
         def predict() -> dict[str, list[SweepPoint]]:

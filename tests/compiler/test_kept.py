@@ -112,6 +112,20 @@ def test_several_compile_at_once_and_what_two_ask_for_once(monkeypatch: pytest.M
     assert sorted(texts) == sorted({*asked})
 
 
+def test_ptx_is_what_machine_code_of_the_same_device_was_made_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = compiled(monkeypatch)
+    with CompilerProcess() as first, Compilers(first, 1) as compilers:
+        alone = first.compile({"a.cu": TEXT % "1"}, ["k"], "compute_75")
+        code = compilers.compile({"a.cu": TEXT % "1"}, ["k"], "sm_75")
+        assert compilers.compile({"a.cu": TEXT % "1"}, ["k"], "compute_75").ptx == code.ptx == alone.ptx
+        assert len(texts) == 2
+        # Another device's is other code, and what failed tells what is wrong for itself.
+        assert compilers.compile({"a.cu": TEXT % "1"}, ["k"], "compute_80").ptx != code.ptx
+        assert not compilers.compile({"a.cu": TEXT % "b"}, ["k"], "sm_75").ok
+        assert compilers.compile({"a.cu": TEXT % "b"}, ["k"], "compute_75").diagnostics
+    assert len(texts) == 5
+
+
 def test_what_failed_is_asked_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = compiled(monkeypatch)
     with CompilerProcess() as first, Compilers(first, 1) as compilers:
