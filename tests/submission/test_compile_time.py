@@ -429,4 +429,15 @@ def test_a_constant_that_is_handed_in_and_used_beside_it_is_that_size_in_both_pl
     )
     _submission, found = product(text)
     assert found.interpretations[0].constants == constants
-    assert found.takes_sizes
+    # It has to be right at other sizes than the program's, too.
+    assert (found.takes_sizes, found.interpretations[0].declared) == (True, ())
+
+
+def test_a_constant_that_is_declared_beside_one_of_the_kernel_s_is_none_of_its() -> None:
+    text = (
+        "const int N = 64, M = 4; __global__ void naive(float *a, float *b, float *c, int n)"
+        " { c[threadIdx.x] = a[threadIdx.x] * b[n] + M; }\n"
+        "void run(float *a, float *b, float *c) { naive<<<4, 16>>>(a, b, c, N); }"
+    )
+    _submission, found = product(text)
+    assert found.interpretations[0].constants == ()

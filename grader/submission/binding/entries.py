@@ -103,10 +103,12 @@ class Entry:
         }
 
     def _handed(self) -> dict[int, str]:
-        """What the launch that it is graded by hands in, by the place of the parameter; global arrays stand first."""
+        """What the launch that it is graded by hands in and the kernel names as well, by the place of the parameter;
+        global arrays stand first."""
         arguments = next((site.arguments for site in self.sites if site.arguments), ())
-        first = len(self.kernel.parameters) - len(arguments)
-        return {first + place: text.strip() for place, text in enumerate(arguments)} if first >= 0 else {}
+        first_place, words = len(self.kernel.parameters) - len(arguments), set(WORD.findall(self.shape.text))
+        handed = {first_place + place: text.strip() for place, text in enumerate(arguments)}
+        return {place: text for place, text in handed.items() if text in words and first_place >= 0}
 
     @property
     def seen(self) -> tuple[SeenArgument, ...]:

@@ -36,7 +36,8 @@ class CompileTime:
     changed: tuple[str, int] = ("", 0)
     """The constant that had another value when those arrays were seen, and that value; ("", 0) for none."""
     handed: Mapping[int, str] = field(default_factory=dict)
-    """By the place of a parameter, what a launch hands in for it: `N` of `k<<<…>>>(a, b, N)`."""
+    """By the place of a parameter, what a launch hands in for it, where the kernel names that too: `N` of
+    `k<<<…>>>(a, b, N)`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +75,9 @@ class NamedSizes:
         ]
         constants = tuple((role, name) for role, name in matched.items() if name in fixed.changeable)
         constants += _same_in_array(constants, fixed)
-        constants += _handed_in_too(roles, constants, fixed, lab)
         declared = tuple((role, value) for role, name in constants if (value := fixed.constants[name]) != SET_BY_HOST)
+        # A kernel that is handed a size has to be right at others.
+        constants += _handed_in_too(roles, constants, fixed, lab)
         sources = tuple(fixed.from_host.items())
         return cls(constants, template if in_template else (), tuple(built_in), declared, sources)
 
