@@ -250,11 +250,11 @@ class _Run:
         sample = Sample(self._watched, observed_instructions)
         for number in range(len(self._starts)):
             watched = sample.takes(number)
-            before = outcome.budget.thread_instructions
+            before = outcome.budget.cost
             with self._batch(outcome, *self._blocks_of(number), watched) as ready:
                 yield ready
             if watched:
-                sample.note(outcome.budget.thread_instructions - before)
+                sample.note(outcome.budget.cost - before)
 
     def _blocks_of(self, number: int) -> tuple[int, int]:
         first = self._starts[number]
@@ -387,12 +387,12 @@ class _Run:
             if number and not watched:
                 left.append(number)
                 continue
-            before = outcome.budget.thread_instructions
+            before = outcome.budget.cost
             with self._batch(outcome, *self._blocks_of(number), watched) as (batch, symbols):
                 self._interpret_batch(batch, symbols, outcome)
             outcome.budget.patience = None
             if watched:
-                sample.note(outcome.budget.thread_instructions - before)
+                sample.note(outcome.budget.cost - before)
         ranges = [self._blocks_of(number) for number in left]
         if self._go_on(outcome, threads, ranges, self._total - sum(count for _, count in ranges)):
             self.device.cycles += (self.device.cycles - began) * len(left) // (len(self._starts) - len(left))

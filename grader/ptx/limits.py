@@ -204,6 +204,11 @@ class Budget:
     patience: int | None = None
     """Instructions issued before the launch is handed to generated code (None: never)."""
 
+    @property
+    def cost(self) -> int:
+        """What watching takes: thread-instructions, and a product of matrices for as many as it is charged."""
+        return max(self.thread_instructions, self.charged)
+
     def check_steps(self, line: int, is_at_fault: bool) -> None:
         """Raise LimitExceeded when the interpreter has done too much; to be called now and then."""
         limits = self.limits

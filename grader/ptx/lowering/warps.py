@@ -189,7 +189,7 @@ _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)$")
 _KINDS = ("f16", "bf16", "tf32", "f32", "s8", "u8", "s32", "f64")
 
 
-class _Words:
+class Words:
     """The modifiers of an instruction on matrices, by what they mean."""
 
     def __init__(self, instruction: Instruction) -> None:
@@ -235,7 +235,7 @@ def _put(group: Group, code: Code, targets: Sequence[Operand], registers: Array)
 
 
 def _wmma(code: Code, instruction: Instruction) -> Step:
-    words = _Words(instruction)
+    words = Words(instruction)
     match words.rest:
         case ["mma"]:
             return _wmma_product(code, instruction, words)
@@ -249,7 +249,7 @@ def _wmma(code: Code, instruction: Instruction) -> Step:
 
 
 def _placed(
-    code: Code, instruction: Instruction, words: _Words, which: str, where: Operand, stride: list[Operand], op: str
+    code: Code, instruction: Instruction, words: Words, which: str, where: Operand, stride: list[Operand], op: str
 ) -> tuple[warp.Fragment, AccessSpec, Callable[[Group], list[Any]]]:
     """Return a fragment in memory, an access to one element, and a function: group → each element's addresses."""
     if len(words.orders) != 1 or len(words.kinds) != 1:
@@ -282,7 +282,7 @@ def _placed(
 def _load(
     code: Code,
     instruction: Instruction,
-    words: _Words,
+    words: Words,
     which: str,
     target: Operand,
     where: Operand,
@@ -310,7 +310,7 @@ def _load(
 
 
 def _store(
-    code: Code, instruction: Instruction, words: _Words, source: Operand, where: Operand, stride: list[Operand]
+    code: Code, instruction: Instruction, words: Words, source: Operand, where: Operand, stride: list[Operand]
 ) -> Step:
     fragment, spec, addresses = _placed(code, instruction, words, "d", where, stride, "store")
     readers = [getter(code, operand, fragment.register_bytes) for operand in _registers(source)]
@@ -328,7 +328,7 @@ def _store(
     return step
 
 
-def _wmma_product(code: Code, instruction: Instruction, words: _Words) -> Step:
+def _wmma_product(code: Code, instruction: Instruction, words: Words) -> Step:
     kinds = words.kinds
     if len(words.orders) != 2 or len(kinds) not in (2, 4):
         raise UnsupportedInstruction(instruction.text)
@@ -340,7 +340,7 @@ def _wmma_product(code: Code, instruction: Instruction, words: _Words) -> Step:
 
 
 def _mma(code: Code, instruction: Instruction) -> Step:
-    words = _Words(instruction)
+    words = Words(instruction)
     if words.rest or words.orders != ["row", "col"] or len(words.kinds) != 4:
         raise UnsupportedInstruction(instruction.text)
     d, a, b, c = words.kinds

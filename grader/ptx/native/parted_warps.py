@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from grader.ptx.frontend.nodes import Immediate, Instruction, Operand, Register, Vector
+from grader.ptx.frontend.nodes import Address, Immediate, Instruction, Operand, Register, Vector
 from grader.ptx.isa.instructions import is_barrier
 from grader.ptx.limits import UnsupportedInstruction
 from grader.ptx.machine.code import Code
 from grader.ptx.native import layout
 from grader.ptx.native.inlining import inlined
 from grader.ptx.native.layout import Unfit, local_type
+from grader.ptx.native.matrices import FragmentBody, Products, is_of_fragments, is_product
 from grader.ptx.native.pieces import FRAME_BYTES
 from grader.ptx.native.threads import Meetings, Node, meets, nodes_of, of_warp
 from grader.ptx.native.whole_threads import WholeThreads, Writer
@@ -38,17 +39,21 @@ _REDUCED = {
 
 
 def _meets(instruction: Instruction) -> bool:
-    return meets(instruction) or instruction.opcode in _OF_PARTS
+    return meets(instruction) or instruction.opcode in _OF_PARTS or is_product(instruction)
 
 
 class _Writer(Writer):
     """Turns one kernel into text.  Raises Unfit where it cannot."""
 
+    body = FragmentBody
+
     def _cut(self) -> list[Node]:
         return nodes_of(self.code, meeting=_meets)
 
     def _is_refused(self, instruction: Instruction) -> bool:
-        return instruction.opcode not in _OF_PARTS and super()._is_refused(instruction)
+        if instruction.opcode in _OF_PARTS or is_of_fragments(instruction):
+            return False
+        return super()._is_refused(instruction)
 
     @staticmethod
     def _is_plain_barrier(instruction: Instruction) -> bool:
@@ -66,8 +71,9 @@ class _PartedMeetings(Meetings):
 
     def texts(self, starts: Sequence[int]) -> list[str]:
         self._values, self._masks = self._scratch, self._kernel.static.take(8 * 32)
+        self._products = Products(self._kernel, _each, self._value)
         exchanges = [self._exchange(number, node) for number, node in self._meetings.items() if of_warp(node)]
-        return [*exchanges, self._warp(starts), self._run()]
+        return [*self._products.functions.values(), *exchanges, self._warp(starts), self._run()]
 
     def _warp(self, starts: Sequence[int]) -> str:
         done, at = (f"(i32.load offset={self._kernel.slot(number)} (local.get $g))" for number in (-1, _AT))
@@ -83,7 +89,8 @@ class _PartedMeetings(Meetings):
         )
         meet = "\n".join(
             f"(if (i32.ge_u (i32.const {1 + number}) (local.get $least)) (then"
-            f" (br_if $on (call $exchange_{number} (local.get $f) (i32.sub (local.get $n) (local.get $lane))))))"
+            f" (br_if $on (call $exchange_{number} (local.get $f) (local.get $l)"
+            " (i32.sub (local.get $n) (local.get $lane))))))"
             for number, node in sorted(self._meetings.items())
             if of_warp(node)
         )
@@ -147,7 +154,7 @@ class _PartedMeetings(Meetings):
     (then (local.set $same (i32.or (local.get $same) (i32.shl (i32.const 1) (local.get $k))))))"""
         first = "(i32.ctz (local.get $left))"
         gone = f"(i32.store offset={self._kernel.slot(_AT)} (local.get $g) (i32.const {node.successors[0]}))"
-        return f"""(func $exchange_{number} (param $f i32) (param $n i32) (result i32)
+        return f"""(func $exchange_{number} (param $f i32) (param $l i32) (param $n i32) (result i32)
  (local $g i32) (local $k i32) (local $b i32) (local $c i32) (local $segment i32) (local $j i32) (local $holds i32)
  (local $alive i32) (local $here i32) (local $left i32) (local $mask i32) (local $same i32) (local $went i32)
  (local $rest i32) (local $votes i32) (local $next i32)
@@ -187,6 +194,11 @@ class _PartedMeetings(Meetings):
         here, modifiers = "(local.get $g)", meeting.modifiers
         if is_barrier(meeting.opcode):
             return "", self._frame(meeting.operands[0], here), ""
+        whole = "(if (i32.ne (local.get $same) (i32.const -1)) (then unreachable))"
+        if meeting.opcode == "ldmatrix":
+            return self._address(meeting.operands[1]), "(i32.const -1)", whole + self._products.matrices(meeting)
+        if is_product(meeting):
+            return "", "(i32.const -1)", whole + self._products.text(meeting)
         target, *operands = meeting.operands
         targets = target.elements if isinstance(target, Vector) else (target,)
         if meeting.opcode == "activemask":
@@ -242,6 +254,14 @@ class _PartedMeetings(Meetings):
         return f"""(local.set $votes {first}) (local.set $c {others})
     {_each("$c", f"(local.set $votes {both})")}
     {_each("$same", self._store(targets[0], "(local.get $votes)"))}"""
+
+    def _address(self, operand: Operand) -> str:
+        if not isinstance(operand, Address) or not isinstance(operand.base, Register):
+            raise Unfit(str(operand))
+        slot = self._kernel.slot(operand.base.index)
+        load = "i64.load32_u" if local_type(operand.base) == "i32" else "i64.load"
+        address = f"(i64.add ({load} offset={slot} (local.get $g)) (i64.const {operand.offset}))"
+        return f"(i64.store {self._value()} {address})"
 
     def _brought(self, operand: Operand, frame: str) -> tuple[str, bool]:
         """Write down what a thread brings to a meeting; whether that has eight bytes."""

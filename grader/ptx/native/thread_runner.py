@@ -292,6 +292,7 @@ class _Runner:
         self._run: Any = memory.instance(compiled, _nothing)["run"]
         self._faults = (wasmtime.Trap, wasmtime.WasmtimeError)
         self._sizes = np.array([block.size for block in self._blocks], np.int64)
+        self._charges = np.array([block.charge for block in self._blocks], np.int64)
         self._lanes = batch.layout.padded
 
     def run(self, ranges: Sequence[tuple[int, int]], a_block: int, spent: _Spent) -> None:
@@ -311,7 +312,7 @@ class _Runner:
                 if count == 0 and unchecked < SLICE and first != last:
                     continue
                 unchecked = 0
-                spent.so_far(int(visits @ self._sizes), self._lanes)
+                spent.so_far(int(visits @ self._sizes), int(visits @ self._charges), self._lanes)
                 spent.check(blocks_of_code[int((visits * self._sizes).argmax())].line)
                 if spent.is_in_vain():
                     return
@@ -339,10 +340,10 @@ class _Spent:
     issued: int = 0
     warp_instructions: int = 0
 
-    def so_far(self, thread_instructions: int, lanes: int) -> None:
-        """Note how many thread-instructions have been executed, by blocks of so many lanes."""
+    def so_far(self, thread_instructions: int, charge: int, lanes: int) -> None:
+        """Note how many thread-instructions blocks of so many lanes have executed, and for how many they count."""
         before, self.thread_instructions = self.thread_instructions, thread_instructions
-        self.charged = thread_instructions // self.as_one
+        self.charged = charge // self.as_one
         self.issued += (thread_instructions - before) // lanes
         # No fewer than if threads of a warp had always gone together.
         self.warp_instructions += -(-(thread_instructions - before) // 32)

@@ -74,6 +74,7 @@ class WholeThreads:
 class Writer(Generator):
     """Turns one kernel into text.  Raises Unfit where it cannot."""
 
+    body: type[Body] = Body
     on_store = f"(if (i32.eqz (i32.load offset={STORED} (local.get $entry))) (then (call $numpy (local.get $entry))))"
 
     def __init__(self, code: Code) -> None:
@@ -141,7 +142,7 @@ class Writer(Generator):
 
     def _function(self, region: Region) -> str:
         """Run a thread from a place on; the result is 0 where it has returned, else 1 + the node of its barrier."""
-        body = Body(self.kernel, self._loose, self._vectors)
+        body = self.body(self.kernel, self._loose, self._vectors)
         self._body, self._region = body, region
         inside = "\n".join(self._tree(region.start))
         live = self._needed(region.start)

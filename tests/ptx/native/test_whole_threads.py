@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
+from grader.ptx.frontend.parser import parse
 from grader.ptx.launch import Launch, launch
 from grader.ptx.limits import LimitExceeded, Limits
 from grader.ptx.memory import Device
 from grader.ptx.native import thread_runner
 from grader.ptx.records import LaunchReport
 from tests.ptx.native.kernels import BITS, FLOATS, KERNELS, WHERE, N
+from tests.ptx.nvrtc import compile_ptx, header_options
 from tests.ptx.running import Bytes, compiled
 
 
 def run(source: str, arguments: list[Any], apart: bool, grid: Any, block: Any, **more: Any) -> tuple[Any, ...]:
-    module = compiled(source)
+    module = parse(compile_ptx(source, "compute_80", header_options())) if "#include" in source else compiled(source)
     # What an earlier launch of the kernel has shown.
     module.derived.pop("wanted threads", None)
     device = Device()
@@ -325,3 +328,71 @@ def test_parts_of_warps_meet(name: str) -> None:
     assert same_written == written
     assert got.thread_instructions == expected.thread_instructions
     assert got.hazards == expected.hazards == []
+
+
+WMMA = """#include <mma.h>
+#include <cuda_bf16.h>
+using namespace nvcuda;
+extern "C" __global__ void k(const T* a, const T* b, S* c) {
+    __shared__ T s[4][M * K];
+    int w = blockIdx.x * 4 + threadIdx.x / 32;
+    for (int i = threadIdx.x % 32; i < M * K; i += 32) s[threadIdx.x / 32][i] = a[w % 4 * M * K + i];
+    __syncwarp();
+    wmma::fragment<wmma::matrix_a, M, N, K, F, wmma::col_major> fa;
+    wmma::fragment<wmma::matrix_b, M, N, K, F, wmma::row_major> fb;
+    wmma::fragment<wmma::accumulator, M, N, K, S> fc;
+    wmma::load_matrix_sync(fc, c + w * M * N, M, wmma::mem_col_major);
+    wmma::load_matrix_sync(fa, s[threadIdx.x / 32], M);
+    wmma::load_matrix_sync(fb, b + w % 4 * K * N, N);
+    for (int i = 0; i < 3; i++) wmma::mma_sync(fc, fa, fb, fc);
+    wmma::store_matrix_sync(c + w * M * N, fc, M, wmma::mem_col_major);
+}"""
+SYNC = """#include <cuda_fp16.h>
+extern "C" __global__ void k(const half* a, const half* b, float* c) {
+    __shared__ __align__(16) half s[256], t[256];
+    int w = blockIdx.x * 4 + threadIdx.x / 32, l = threadIdx.x % 32;
+    for (int i = threadIdx.x; i < 256; i += 128) s[i] = a[i + blockIdx.x % 4 * 256], t[i] = b[i + blockIdx.x % 4 * 256];
+    __syncthreads();
+    unsigned p[4], q[4];
+    unsigned x = __cvta_generic_to_shared(s + l % 16 * 16 + l / 16 * 8), y = x + sizeof s;
+    y = __cvta_generic_to_shared(t + l % 16 * 16 + l / 16 * 8);
+    float* d = c + w * 128 + l * 4;
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(p[0]), "=r"(p[1]), "=r"(p[2]), "=r"(p[3]) : "r"(x));
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2];" : "=r"(q[0]), "=r"(q[1]) : "r"(y));
+    for (int i = 0; i < 3; i++)
+        asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+                     "{%0,%1,%2,%3};"
+                     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                     : "r"(p[0]), "r"(p[1]), "r"(p[2]), "r"(p[3]), "r"(q[0]), "r"(q[1]));
+}"""
+MATRICES = {
+    "half": (WMMA, "half", "half", "half", 16, 16, 16),
+    "half into float, wide": (WMMA, "half", "half", "float", 8, 32, 16),
+    "bf16, tall": (WMMA, "__nv_bfloat16", "__nv_bfloat16", "float", 32, 8, 16),
+    "tf32": (WMMA, "float", "wmma::precision::tf32", "float", 16, 16, 8),
+    "registers": (SYNC, "half", "half", "float", 16, 8, 16),
+}
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_products_of_warps(name: str) -> None:
+    text, memory, factor, sums, m, n, k = MATRICES[name]
+    for word, meant in (("T", memory), ("F", factor), ("S", sums), ("M", m), ("N", n), ("K", k)):
+        text = re.sub(rf"\b{word}\b", str(meant), text)
+    rng = np.random.default_rng(4)
+
+    def numbers(count: int, kind: str) -> np.ndarray:
+        values = rng.standard_normal(count).astype(np.float32) * np.float32(3)
+        if kind == "__nv_bfloat16":
+            return (values.view(np.uint32) >> 16).astype(np.uint16)
+        return values.astype(np.float16) if kind == "half" else values
+
+    arguments = [numbers(2048, memory), numbers(2048, memory), numbers(1024 * m * n, sums)]
+    shape = (256,), (128,)
+    _, expected, wanted, written = run(text, arguments, False, *shape)
+    done, got, same_memory, same_written = run(text, arguments, True, *shape)
+    assert done
+    assert same_memory == wanted
+    assert same_written == written
+    assert got.thread_instructions == expected.thread_instructions
