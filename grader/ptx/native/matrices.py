@@ -1,6 +1,6 @@
 """Products of matrices by a warp as WebAssembly: fragments loaded and stored by each thread, multiplied where all meet.
 
-Products of floats are added in float64 in the order of k and rounded once, as `isa/warp.py` does.
+Products are added in float64 in the order of k and rounded once, as `isa/warp.py` does.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from grader.ptx.lowering.warps import Words
 from grader.ptx.native.layout import KEPT_BYTES, Unfit, Way, converted
 from grader.ptx.native.pieces import FRAME_BYTES, Kernel
 from grader.ptx.native.thread_bodies import Body
+from grader.ptx.values import Array
 
-_FLOATS = ("f16", "bf16", "tf32", "f32")
+_KINDS = ("f16", "bf16", "tf32", "f32", "s8", "u8", "s32")
+_LOADS = {1: "8_u", 2: "16_u", 4: ""}
 
 
 def is_product(instruction: Instruction) -> bool:
@@ -30,12 +32,12 @@ def is_of_fragments(instruction: Instruction) -> bool:
     return instruction.opcode in ("mma", "ldmatrix", "wmma")
 
 
-def _linear(table: np.ndarray, lane: str) -> tuple[str, list[int]]:
+def _linear(table: Array, lane: str) -> tuple[str, list[int]]:
     """(n-independent part of (32, n) numbers as an expression of a lane, what each of n adds).  Raises Unfit."""
     first = table[0].astype(int)
     weights = [int(table[1 << bit, 0] - table[0, 0]) for bit in range(5)]
     lanes = np.arange(32)
-    base = sum((lanes >> bit & 1) * weight for bit, weight in enumerate(weights))
+    base: Array = np.sum([(lanes >> bit & 1) * weight for bit, weight in enumerate(weights)], axis=0)
     if not np.array_equal(table, base[:, None] + first):
         raise Unfit("fragments that lie otherwise")
     terms = [
@@ -64,20 +66,17 @@ class FragmentBody(Body):
 
     def _move_fragment(self, instruction: Instruction) -> None:
         words = _words(instruction)
-        match words.rest:
-            case ["load", ("a" | "b" | "c") as which]:
-                target, where, *stride = instruction.operands
-                op = "load"
-            case ["store", "d"]:
-                where, target, *stride = instruction.operands
-                which, op = "d", "store"
-            case _:
-                raise Unfit(instruction.text)
+        op, which = (*words.rest, "", "")[:2]
+        if len(words.rest) != 2 or (op, which) not in {*(("load", of) for of in "abc"), ("store", "d")}:
+            raise Unfit(instruction.text)
+        target, where, *stride = instruction.operands
+        if op == "store":
+            target, where = where, target
         if len(words.orders) != 1 or len(words.kinds) != 1 or not isinstance(where, Address) or where.base is None:
             raise Unfit(instruction.text)
         fragment = warp.wmma_fragment(which, *words.size, words.kinds[0])
         registers = _registers(target)
-        if fragment is None or fragment.kind not in _FLOATS or len(registers) != fragment.registers:
+        if fragment is None or fragment.kind not in _KINDS or len(registers) != fragment.registers:
             raise Unfit(instruction.text)
         by_rows = words.orders[0] == "row"
         major, minor = (fragment.row, fragment.column) if by_rows else (fragment.column, fragment.row)
@@ -110,7 +109,7 @@ class FragmentBody(Body):
             self._lines += self._found(space, op, size)
             register, part = registers[number // per_register], number % per_register
             if op == "load":
-                load = f"(i32.load{'16_u' if size == 2 else ''} (local.get $p))"
+                load = f"(i32.load{_LOADS[size]} (local.get $p))"
                 kept = "(local.get $ti)"
                 self._lines.append(
                     f"(local.set $ti {load})"
@@ -119,13 +118,14 @@ class FragmentBody(Body):
                 )
                 if part == per_register - 1:
                     for other in range(number // per_register, fragment.registers, fragment.own // per_register):
-                        if isinstance(registers[other], Register):
-                            self._write(registers[other], kept, "b32")
+                        copy = registers[other]
+                        if isinstance(copy, Register):
+                            self._write(copy, kept, "b32")
                 continue
             bits = self._read(register, "b32")
             if part:
                 bits = f"(i32.shr_u {bits} (i32.const {8 * size * part}))"
-            self._lines.append(f"(i32.store{'16' if size == 2 else ''} (local.get $p) {bits})")
+            self._lines.append(f"(i32.store{_LOADS[size][:-2]} (local.get $p) {bits})")
 
     def _raw_lane(self) -> tuple[str, str]:
         return "(i32.and (local.get $lane) (i32.const 31))", "i32"
@@ -171,7 +171,7 @@ class Products:
         target, *sources = (_registers(operand) for operand in instruction.operands)
         fragments = (shape.a, shape.b, shape.c)
         for registers, fragment in zip((target, *sources), (shape.d, *fragments), strict=True):
-            if len(registers) != fragment.registers or fragment.kind not in _FLOATS:
+            if len(registers) != fragment.registers or fragment.kind not in _KINDS:
                 raise Unfit(instruction.text)
         regions = [self._region(which, fragment) for which, fragment in zip("abc", fragments, strict=True)]
         gather = [
@@ -204,7 +204,9 @@ class Products:
             if len(present) != 4:
                 raise Unfit(instruction.text)
             shape = warp.Shape(*present)
-        if shape.a.kind != shape.b.kind or shape.d.kind not in ("f16", "f32") or shape.c.kind not in ("f16", "f32"):
+        factors, sums = {shape.a.kind, shape.b.kind}, {shape.c.kind, shape.d.kind}
+        fits = sums == {"s32"} if factors <= {"s8", "u8"} else len(factors) == 1 and sums <= {"f16", "f32"}
+        if not fits:
             raise Unfit(instruction.text)
         return shape
 
@@ -223,13 +225,17 @@ class Products:
             slot = self._kernel.slot(register.index)
             half = f"(i32.load16_u offset={slot + 2 * part} (local.get $g))"
             word = f"(i32.load offset={slot} (local.get $g))"
-            single = {
-                "f16": f"(call $f16_wide {half})",
-                "bf16": f"(call $bf16_wide {half})",
-                "tf32": f"(f32.reinterpret_i32 (i32.and {word} (i32.const 0xFFFFE000)))",
-                "f32": f"(f32.reinterpret_i32 {word})",
+            value = {
+                "f16": f"(f64.promote_f32 (call $f16_wide {half}))",
+                "bf16": f"(f64.promote_f32 (call $bf16_wide {half}))",
+                "tf32": f"(f64.promote_f32 (f32.reinterpret_i32 (i32.and {word} (i32.const 0xFFFFE000))))",
+                "f32": f"(f64.promote_f32 (f32.reinterpret_i32 {word}))",
+                # Sums of integers are far from where float64 has no room for them.
+                "s8": f"(f64.convert_i32_s (i32.load8_s offset={slot + part} (local.get $g)))",
+                "u8": f"(f64.convert_i32_s (i32.load8_u offset={slot + part} (local.get $g)))",
+                "s32": f"(f64.convert_i32_s {word})",
             }[fragment.kind]
-            lines.append(f"(f64.store offset={further[number]} (local.get $b) (f64.promote_f32 {single}))")
+            lines.append(f"(f64.store offset={further[number]} (local.get $b) {value})")
         return lines
 
     def _spread(self, registers: Sequence[Operand], fragment: warp.Fragment, region: int) -> list[str]:
@@ -245,6 +251,9 @@ class Products:
                 value = f"(f64.load offset={further[own]} (local.get $b))"
                 if fragment.kind == "f16":
                     lines.append(f"(i32.store16 offset={slot + 2 * part} (local.get $g) (call $to_f16 {value}))")
+                elif fragment.kind == "s32":
+                    bits = f"(i32.wrap_i64 (i64.trunc_sat_f64_s {value}))"
+                    lines.append(f"(i32.store offset={slot} (local.get $g) {bits})")
                 else:
                     lines.append(f"(f32.store offset={slot} (local.get $g) (call $c32 (f32.demote_f64 {value})))")
         return lines

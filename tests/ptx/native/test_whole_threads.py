@@ -371,6 +371,7 @@ MATRICES = {
     "half into float, wide": (WMMA, "half", "half", "float", 8, 32, 16),
     "bf16, tall": (WMMA, "__nv_bfloat16", "__nv_bfloat16", "float", 32, 8, 16),
     "tf32": (WMMA, "float", "wmma::precision::tf32", "float", 16, 16, 8),
+    "bytes": (WMMA, "signed char", "signed char", "int", 16, 16, 16),
     "registers": (SYNC, "half", "half", "float", 16, 8, 16),
 }
 
@@ -383,6 +384,8 @@ def test_products_of_warps(name: str) -> None:
     rng = np.random.default_rng(4)
 
     def numbers(count: int, kind: str) -> np.ndarray:
+        if kind in ("signed char", "int"):
+            return rng.integers(-128, 128, count).astype(np.int8 if kind == "signed char" else np.int32)
         values = rng.standard_normal(count).astype(np.float32) * np.float32(3)
         if kind == "__nv_bfloat16":
             return (values.view(np.uint32) >> 16).astype(np.uint16)
