@@ -79,8 +79,7 @@ def engine(memory_bytes: int) -> Any:
     config.wasm_memory64 = True
     config.wasm_exceptions = True
     config.consume_fuel = True
-    # clang has optimised it: loops take as long, recursion goes deeper, and this in two thirds of the time.
-    config.cranelift_opt_level = "none"
+    config.cranelift_opt_level = "none"  # clang has optimised it: loops take as long, recursion goes deeper
     # Its file in memory counts as one to the limit on files.
     config.memory_init_cow = False
     config.max_wasm_stack = 2 << 20
@@ -124,7 +123,6 @@ class ProgramRun:
 
     def _begin(self) -> None:
         """Make all state anew, as if nothing had been run."""
-
         order = self._order
         self._printed: dict[int, bytearray] = {1: bytearray(), 2: bytearray()}
         self._repeated, self._said = self._said, {1: 0, 2: 0}
