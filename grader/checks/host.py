@@ -237,6 +237,8 @@ def _too_large_hint(evidence: Evidence, shape: str, threads: int) -> Message | N
 
 SHARE_LOST = 0.5
 """Share of the points that each kind of fault costs."""
+SHARE_OF_HALF = 0.25
+"""The same of a check that notices errors of one sign alone: half of what none at all costs."""
 SHORT = "programs.symbol_too_short"
 MAY_BE_MEANT = (SHORT, "programs.copy_other_pitch")
 """Ids of faults that are none where the results are right: a rest that is zero, rows that a kernel packs as well."""
@@ -288,10 +290,12 @@ def judge_host_code(evidence: Evidence, settings: HostCodeSettings) -> Verdict:
     if first.is_of_data:
         data |= SEEN
         message = with_own_words(evidence, message) if first.kind != "own_check" else message
-    credit = max(0.0, 1 - SHARE_LOST * len(kinds))
+    credit = max(0.0, 1 - sum(SHARE_OF_HALF if kind == "half_blind" else SHARE_LOST for kind in kinds))
     if first.message.id in UNFETCHED:
         credit = 0.0
-    is_exact = (first.kind in ("copy", "crash") and first.message.id not in NOT_EXACT) or first.is_of_events
+    is_exact = (
+        first.kind in ("copy", "crash", "half_blind") and first.message.id not in NOT_EXACT
+    ) or first.is_of_events
     hint = None if is_exact else _fault_hint(first.kind)
     if first.message.id in PAST:
         hint = _fault_hint("set")

@@ -67,11 +67,15 @@ class SourceLines:
 
     def at(self, file: str, line: int, count: int) -> list[str]:
         """Return the line and those after it that hold something, `count` in all; [] where there is no such line."""
+        return [text for _line, text in self.numbered(file, line, count)]
+
+    def numbered(self, file: str, line: int, count: int) -> list[tuple[int, str]]:
+        """Return the same lines, each with its number."""
         lines = self._lines.get(file, [])
         if not 0 < line <= len(lines):
             return []
-        following = (text for text in islice(lines, line, None) if not is_empty(text))
-        return [lines[line - 1], *islice(following, count - 1)]
+        following = ((number, text) for number, text in enumerate(lines[line:], line + 1) if not is_empty(text))
+        return [(line, lines[line - 1]), *islice(following, count - 1)]
 
 
 MOST_CALLS = 4

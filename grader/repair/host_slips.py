@@ -26,6 +26,9 @@ _POINTER = re.compile(r"(\w+)\s*(\+.*)", re.DOTALL)
 _IS_PARITY = re.compile(r"%\s*2\b|&\s*1\b")
 _LEAVES = ("break_statement", "return_statement", "continue_statement", "goto_statement", "throw_statement")
 _COPIES = ("cudaMemcpy", "cudaMemcpyAsync")
+_CLOCK = re.compile(r"\b(?:now|clock|clock_gettime|gettimeofday|omp_get_wtime|timespec_get)\s*\(")
+_OF_CUDA = re.compile(r"\bcuda[A-Z]\w*|<<<")
+_WAITS_FOR_ALL = re.compile(r"^\s*[^{};]{0,80}\bcuda(?:Device|Thread|Stream)Synchronize\s*\(")
 _WAITS = re.compile(r"\bcuda(?:\w+Synchronize|GetLastError|PeekAtLastError|EventRecord|EventElapsedTime)\b")
 
 
@@ -39,6 +42,8 @@ def host_slip_changes(host: Host, unread: Collection[str] = ()) -> Iterator[Chan
     for function in host_functions(host.parsed):
         yield from _events(function)
         yield from _records_late(function)
+        yield from _clocks_early(function)
+        yield from _magnitudes(function)
         yield from _sizes_of_pointers(function)
         yield from _rests(function)
         yield from _twice(function)
@@ -110,6 +115,36 @@ def _records_late(function: Function) -> Iterator[Change]:
                 to_line = launch.end_point.row + 1
                 yield Change("host", function.line(statement), edits, 0.3, "event", "later", to_line)
                 break
+
+
+def _clocks_early(function: Function) -> Iterator[Change]:
+    """What reads a clock before a wait for the device, moved behind that."""
+    parsed = function.parsed
+    clocks = {name for name, item in parsed.functions.items() if _CLOCK.search(parsed.text(item.node))}
+    for statement in function.statements:
+        wait = statement.next_named_sibling
+        while wait is not None and wait.type == "comment":
+            wait = wait.next_named_sibling
+        if wait is None or statement.type not in ("declaration", "expression_statement") or not is_statement(wait):
+            continue
+        text = function.text(statement)
+        is_clock = _CLOCK.search(text) is not None or any(name in clocks for name in re.findall(r"(\w+)\s*\(", text))
+        if _WAITS_FOR_ALL.search(function.text(wait)) and is_clock and not _OF_CUDA.search(text):
+            edits = (function.removed(statement), function.inserted(wait.end_byte, f"\n{function.indent(wait)}{text}"))
+            to_line = wait.end_point.row + 1
+            yield Change("host", function.line(statement), edits, 0.2, "event", "later", to_line)
+
+
+def _magnitudes(function: Function) -> Iterator[Change]:
+    """The magnitude of a difference of two elements that is compared with its sign."""
+    for node in function.nodes:
+        if operator_of(node) != "-" or any(n is None or n.type != "subscript_expression" for n in sides_of(node)):
+            continue
+        if any("abs" in function.callee(outer) for outer in ancestors(node, function.body)):
+            continue
+        inside = node.parent if node.parent is not None and node.parent.type == "parenthesized_expression" else node
+        text = f"fabs({function.text(node)})"
+        yield function.replacement("host", inside, text, 0.2, "compared", "magnitude")
 
 
 def _records(function: Function, node: Node) -> bool:

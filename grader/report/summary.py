@@ -302,14 +302,20 @@ def title_of(check: Check) -> str:
     return fault_title(check.check, check.message_said) if check.status == "fail" else check_title(check.check)
 
 
+OF_ONE_PLACE = ("checks.host_code.own_check", "programs.clock_read")
+"""How ids begin of faults that are the same one where their places are."""
+
+
 def _fault_of(check: Check) -> str:
     """What a fault is known again by: of one that a run of the program showed, without what its own check says; of what
     does not compile, by the first error alone."""
-    if check.message_said is None or not (check.data.get("seen") or check.check == "compiles"):
+    if check.message_said is None:
         return check.message
     first = sentences_of(check.message_said)[0]
-    # What a program's check says of one variant it says of the others in other words.
-    return repr(first) if not first.id.startswith("checks.host_code.own_check") else f"{first.id} {check.line}"
+    if first.id.startswith(OF_ONE_PLACE):
+        # What a program's check says of one variant it says of the others in other words; one clock is read for all.
+        return f"{first.id} {check.line}"
+    return repr(first) if check.data.get("seen") or check.check == "compiles" else check.message
 
 
 def _each_once(checks: Sequence[Check]) -> list[str]:

@@ -28,7 +28,7 @@ from grader.programs.own_check import compares
 from grader.programs.records import LIBRARY, CallLaunch, CallSeen, Observation, ProgramFinding
 from grader.ptx.records import Counters as LaunchCounters
 from grader.ptx.records import Hazard, LineCounter
-from grader.running.evidence import HostFault, OneBlock
+from grader.running.evidence import FaultKind, HostFault, OneBlock
 from grader.running.own_program import backs_in, reads_of
 from grader.submission.cpp.parse import parse
 from grader.submission.cpp.tree import declared_name, descendants, qualifiers_of
@@ -358,7 +358,8 @@ def not_noticed(runs: Sequence[SeenRun], kernel: str, texts: Mapping[str, str]) 
     """Yield that the program calls results of a kernel right which were made wrong.
 
     In the line of a difference that is taken as it is, where one sign is not noticed and there is one such line; not
-    where nothing is compared, for that is told as such.
+    where nothing is compared, for that is told as such.  Who compares a part may mean to: errors of one sign nobody
+    means to let pass ("half_blind").
     """
     if not compares("\n".join(texts.values())):
         return
@@ -368,7 +369,8 @@ def not_noticed(runs: Sequence[SeenRun], kernel: str, texts: Mapping[str, str]) 
         way = "signed" if len(differences) == 1 else "not_noticed"
         if len(differences) == 1:
             file, line = differences[0]
-        yield HostFault("copy", file, line, msg(f"checks.host_code.{way}_{one.what}"))
+        kind: FaultKind = "half_blind" if one.what in ("smaller", "larger") else "copy"
+        yield HostFault(kind, file, line, msg(f"checks.host_code.{way}_{one.what}"))
 
 
 def _signed(texts: Mapping[str, str]) -> Iterator[tuple[str, int]]:

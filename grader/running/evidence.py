@@ -160,7 +160,17 @@ def elements_of(lab: Lab, sizes: Sizes) -> int:
 
 
 FaultKind = Literal[
-    "launch", "unchecked", "copy", "lifetime", "unfilled", "time", "not_compared", "overrun", "own_check", "crash"
+    "launch",
+    "unchecked",
+    "copy",
+    "lifetime",
+    "unfilled",
+    "time",
+    "not_compared",
+    "half_blind",
+    "overrun",
+    "own_check",
+    "crash",
 ]
 
 OF_DATA: tuple[FaultKind, ...] = ("copy", "lifetime", "unfilled", "overrun", "own_check", "crash")

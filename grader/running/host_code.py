@@ -19,6 +19,7 @@ from grader.programs.runs_with_kernels import FAULTS_OF
 from grader.running.calls import fetched_over, never_filled, not_noticed, unlaunched
 from grader.running.data_flow import FlowFault, flow_faults, may_be_meant, reached_text
 from grader.running.evidence import NO_HOST_CODE, OF_DATA, FaultKind, HostCode, HostFault
+from grader.running.host_text import faults_of_text
 from grader.running.own_program import freed_otherwise, launched_instead, never_launches, never_read, read_early
 from grader.submission.kernels.records import Kernel, SeenFault, SeenLaunch, SeenRun, seen_in_part
 from grader.submission.lexical import line_of_main, without_comments
@@ -121,6 +122,8 @@ def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = 
         faults.append(HostFault("not_compared", file, line, msg("checks.host_code.not_compared")))
     elif not is_unread:
         faults += [fault for run in true for fault in never_read(run, kernel.name, texts)]
+    blind = list(not_noticed(runs, kernel.name, texts))
+    faults += [fault for fault in blind if fault.kind == "half_blind"]
     in_comments = {(file, line) for file, _kernel, line in submission.observed.uncommented}
     faults = [fault for fault in faults if (fault.file, fault.line) not in in_comments]
     faults.sort(key=lambda fault: not fault.is_of_data)
@@ -143,7 +146,8 @@ def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = 
         if fault.message.id != "programs.leak" or fault.message.data["array"] not in reported
     ]
     untidy += fetched_over(runs, kernel.name, texts, set(graded)) if compares(whole) else ()
-    untidy += [*unlaunched(of_kernel, kernel, set(graded), bound), *not_noticed(runs, kernel.name, texts)]
+    untidy += unlaunched(of_kernel, kernel, set(graded), bound)
+    untidy += [*(fault for fault in blind if fault.kind != "half_blind"), *faults_of_text(texts)]
     return HostCode(
         is_there=True,
         is_observed=bool(launches),

@@ -85,6 +85,19 @@ CAUSES: Texts = {
 }
 """What costs time and need not be there."""
 
+CLOCKS: Texts = {
+    "clock_before_end": N_(
+        "After this launch a clock is read while {kernel} may still run: call cudaDeviceSynchronize() before that."
+    ),
+    "clock_read_early": N_(
+        "The clock is read here while {kernel} may still run: call cudaDeviceSynchronize() before this line."
+    ),
+    "clock_read_before_wait": N_(
+        "The clock is read here while {kernel} may still run: {call}() comes only after it. Read the clock behind that."
+    ),
+}
+"""Clocks of the host that are read too early."""
+
 MIXUPS: Texts = {
     "index_quotients": N_("Division and remainder are in each other's place in line {line}."),
     "index_exchanged_next": N_("Two names in line {line} and in the next one are in each other's place."),
@@ -130,6 +143,7 @@ MIXUPS: Texts = {
         "Where there are no more elements, line {line} puts in a number that is then compared with the elements: put "
         "in one that comes after, or before, all of them."
     ),
+    "host_magnitude": N_("Line {line} compares a difference with its sign: take its magnitude."),
     "initial_value_other_end": N_(
         "Line {line} needs the number at the other end of the range: the most negative one instead of the largest, or "
         "the other way round."

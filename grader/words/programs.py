@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from grader.i18n import _
 from grader.words import N_, Plural, Texts
+from grader.words.advice import CLOCKS
 
 
 def changed(before: str, name: str) -> str:
@@ -220,9 +221,6 @@ PROGRAMS: Texts = {
         "there yet. Call cudaStreamSynchronize() before it returns."
     ),
     "stream_race": N_("{array} is used by two streams that are not ordered; the other use is in line {line}."),
-    "clock_before_end": N_(
-        "After this launch a clock is read while {kernel} may still run: call cudaDeviceSynchronize() before that."
-    ),
     "text_lost": N_(
         "What {kernel} prints is lost: the program ends without having waited for it. Call cudaDeviceSynchronize() "
         "before the end."
@@ -496,5 +494,5 @@ COMPILER: Texts = {
     "unusable": N_("CUDA's compiler NVRTC cannot be used ({reason}); install it with: pip install nvidia-cuda-nvrtc"),
 }
 
-AREAS: dict[str, Texts] = {"programs": PROGRAMS, "observation": OBSERVATION, "compiler": COMPILER}
+AREAS: dict[str, Texts] = {"programs": {**PROGRAMS, **CLOCKS}, "observation": OBSERVATION, "compiler": COMPILER}
 """Texts by the first parts of their ids."""

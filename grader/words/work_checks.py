@@ -62,6 +62,18 @@ HOST_CODE: Texts = {
         "The copy stores into {array}, over the results of {other} that were copied there in line {before}: nothing "
         "has read these by then."
     ),
+    "not_combined": N_(
+        "This memory is called write-combined, and {flag} does not make it that: it is page-locked memory as any "
+        "other. Give cudaHostAlloc() the flag cudaHostAllocWriteCombined here."
+    ),
+    "not_pinned": N_(
+        "This memory is called pinned, and cudaHostAllocWriteCombined makes it write-combined, which the host reads "
+        "very slowly. Give cudaHostAlloc() the flag cudaHostAllocDefault here."
+    ),
+    "int_overflow": N_(
+        "{code} is computed in int, which ends at 2147483647: with {name} = {value} it would be {amount}. Make the "
+        "first factor a double (2.0) for a rate, a size_t for a size or an index."
+    ),
     "compared_other": N_("{kernel}'s results are copied into {array} here, which nothing reads: others are compared."),
     "same_array": N_(
         "{kernel} is handed one array, {array}, as {first} and as {second}: it stores over what it reads."

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from grader.lab.checks import CorrectSettings, RacesSettings
+from grader.checks.host import judge_host_code
+from grader.lab.checks import CorrectSettings, HostCodeSettings, RacesSettings
 from grader.lab.compare import Difference
 from grader.lab.records import CheckSpec
 from grader.launching.trial import Run
@@ -433,6 +434,23 @@ def test_what_is_set_past_an_array_is_no_copy() -> None:
     row = check(evidence(host=host(SET_PAST)), "host_code")
     assert (row.status, row.line, row.message) == ("fail", 61, "1024 bytes of d are set here; it has 256.")
     assert row.hint.startswith("Compare the number of bytes with what was allocated")
+
+
+def test_errors_of_one_sign_cost_half_of_what_no_check_costs() -> None:
+    faults = [
+        HostFault("half_blind", "transpose.cu", 64, msg(f"checks.host_code.{way}_smaller"))
+        for way in ("signed", "not_noticed")
+    ]
+    faults.append(HostFault("not_compared", "transpose.cu", 64, msg("checks.host_code.not_compared")))
+    hosts = [HostCode(is_there=True, is_observed=True, faults=(fault,)) for fault in faults]
+    verdicts = [judge_host_code(evidence(host=host), HostCodeSettings()) for host in hosts]
+    assert [(v.status, v.credit, v.hint is None) for v in verdicts] == [
+        ("fail", 0.75, True),
+        ("fail", 0.75, True),
+        ("fail", 0.5, False),
+    ]
+    # Where the data alone count, it is a remark.
+    assert {judge_host_code(evidence(host=host), HostCodeSettings(of="data")).status for host in hosts} == {"pass"}
 
 
 def test_of_host_code_no_more_is_said_than_was_seen() -> None:

@@ -88,3 +88,34 @@ def test_a_case_that_goes_on_into_the_next_one(wrong: str, right: str | None) ->
     host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
     made = [changed(text, c) for c in host_slip_changes(host, ["k", "m"]) if c.detail == "break"]
     assert made == ([text.replace("k<<<1, 32>>>(d);", right)] if right is not None else [])
+
+
+@pytest.mark.parametrize(
+    "read", ["const auto end = Clock::now();", "t1 = seconds();", "clock_gettime(CLOCK_MONOTONIC, &t);"]
+)
+@pytest.mark.parametrize("wait", ["CHECK(cudaDeviceSynchronize());", "cudaStreamSynchronize(s);"])
+def test_a_clock_is_read_behind_the_wait(read: str, wait: str) -> None:
+    text = (
+        f"double seconds() {{ return omp_get_wtime(); }}\nvoid f() {{\nk<<<1, 32>>>(d);\n{read}\n{wait}\nuse(d);\n}}\n"
+    )
+    host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    made = [(c.line, c.to_line, changed(text, c)) for c in host_slip_changes(host) if c.detail == "later"]
+    assert made == [(4, 5, text.replace(f"{read}\n{wait}", f"{wait}\n{read}"))]
+    # What reads no clock stays where it is.
+    text = text.replace(read, "count(d);")
+    assert not [c for c in host_slip_changes(host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))) if c.to_line]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("if (a[i] - b[i] > EPS) bad++;", "if (fabs(a[i] - b[i]) > EPS) bad++;"),
+        ("worst = fmax(worst, (a[i] - b[i]));", "worst = fmax(worst, fabs(a[i] - b[i]));"),
+        ("if (fabsf(a[i] - b[i]) > EPS) bad++;", None),
+    ],
+)
+def test_the_magnitude_of_a_difference_is_compared(wrong: str, right: str | None) -> None:
+    text = f"int errors(const float *a, const float *b, int n) {{\nfor (int i = 0; i < n; i++)\n{wrong}\n}}\n"
+    host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    made = [changed(text, c) for c in host_slip_changes(host) if c.detail == "magnitude"]
+    assert made == ([text.replace(wrong, right)] if right else [])

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import struct
 from dataclasses import replace
+from functools import lru_cache
 
 from grader.message import msg
+from grader.programs.moved import end_of_block
 from grader.programs.runtime.memory import nothing
-from grader.programs.runtime.ordering import Event, Place, Stream, join
+from grader.programs.runtime.ordering import Event, Pending, Place, Stream, join
 from grader.programs.runtime.state import NOT_READY, CudaError, Handlers, State
 
 MAX_HANDLES = 10_000
@@ -256,8 +258,7 @@ def clock_read(state: State) -> int:
     if state.pending and state.launches_at_clock >= 0:
         late = [item for item in state.pending if item.number > state.launches_at_clock]
         if late:
-            place = late[-1].place
-            state.tell("clock_before_end", "warning", msg("programs.clock_before_end", kernel=late[-1].kernel), place)
+            _tell_read_early(state, late[-1])
     between = state.launches[max(0, state.launches_at_clock) : state.launch_count]
     if state.launches_at_clock >= 0 and between and all(x.status in ("failed", "faulted") for x in between):
         names = ", ".join(dict.fromkeys(launch.display for launch in between))
@@ -265,6 +266,42 @@ def clock_read(state: State) -> int:
         state.tell("time_of_failed_launch", "error", msg("programs.clock_of_failed_launch", kernels=names), place)
     state.launches_at_clock = state.launch_count
     return state.now_ns
+
+
+_CLOCK = r"\b(?:now|clock|clock_gettime|gettimeofday|omp_get_wtime|timespec_get)\s*\("
+_FUNCTION = re.compile(r"\b(\w+)\s*\([^(){};]{0,200}\)\s*(?:const\s*)?\{")
+_ENDS = re.compile(r"^\}|<<<|\belse\b|\bcase\b|\bdefault\s*:")
+_ASKS = re.compile(r"\bcuda[A-Z]\w*\s*\(")
+_WAITS = re.compile(r"\b(cuda(?:Device|Stream|Event|Thread)Synchronize)\s*\(")
+MOST_ROWS = 12
+"""Lines behind a launch or a call, in which the clock is looked for."""
+
+
+@lru_cache(maxsize=100)
+def _clocks(text: str) -> re.Pattern[str]:
+    """What reads a clock in a file: functions of libraries, and its own ones that call these."""
+    read = re.compile(_CLOCK)
+    bodies = ((match[1], text[match.end() : end_of_block(text, match.end())]) for match in _FUNCTION.finditer(text))
+    own = {name for name, body in bodies if read.search(body) and not _ASKS.search(body) and "<<<" not in body}
+    return re.compile("|".join([_CLOCK, *(rf"\b{re.escape(name)}\s*\(" for name in sorted(own - {"main"}))]))
+
+
+def _tell_read_early(state: State, late: Pending) -> None:
+    """Tell that the clock is read before a kernel has ended: in the line of that where the text behind the last call
+    leaves no doubt, else in the launch's."""
+    after = state.called_at
+    rows = state.sources.numbered(after.file, after.line, MOST_ROWS)[1:]
+    clocks = _clocks(state.sources.texts.get(after.file, ""))
+    end = next((n for n, (_line, row) in enumerate(rows) if _ENDS.search(row) or _ASKS.search(row)), len(rows))
+    line = next((line for line, row in rows[:end] if clocks.search(row)), 0)
+    if after.file != late.place.file or not line:
+        state.tell("clock_before_end", "warning", msg("programs.clock_before_end", kernel=late.kernel), late.place)
+        return
+    wait = _WAITS.search(rows[end][1]) if end < len(rows) else None
+    message = msg("programs.clock_read_early", kernel=late.kernel)
+    if wait is not None:
+        message = msg("programs.clock_read_before_wait", kernel=late.kernel, call=wait[1])
+    state.tell("clock_before_end", "warning", message, Place(line, after.file))
 
 
 HANDLERS: Handlers = {

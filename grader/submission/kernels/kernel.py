@@ -280,7 +280,8 @@ def first_extents(parsed: tree.ParsedFile, node: Node) -> Iterator[str]:
 def pointer_uses(parsed: tree.ParsedFile, body: Node, pointers: set[str]) -> tuple[set[str], set[str]]:
     """Which of `pointers` the body reads through and writes through, by way of pointers made from them too.
 
-    A pointer handed to a function counts as both: what the function does with it is not followed.
+    A pointer handed to a device function of the same file is used as that uses it; one handed to any other function
+    counts as both.
     """
     nodes = list(tree.descendants(body))
     origin = _origins(parsed, nodes, pointers)
@@ -302,14 +303,43 @@ def pointer_uses(parsed: tree.ParsedFile, body: Node, pointers: set[str]) -> tup
                 writes.add(origin[name])
         elif node.type == "call_expression":
             called, handed = _handed(parsed, node)
-            used = {origin[name] for name in handed if name in origin}
-            writes |= used
-            reads |= set() if called.startswith("atomic") else used
+            inner = _uses_of_function(parsed, called, len(handed))
+            for place, name in enumerate(handed):
+                if name in origin:
+                    is_read, is_written = (place in of for of in inner) if inner is not None else (True, True)
+                    writes |= {origin[name]} if is_written else set()
+                    reads |= {origin[name]} if is_read and not called.startswith("atomic") else set()
     for node in nodes:
         name = _accessed(parsed, node) if node.id not in only_written else ""
         if name in origin:
             reads.add(origin[name])
     return reads, writes
+
+
+def _uses_of_function(parsed: tree.ParsedFile, called: str, count: int) -> tuple[set[int], set[int]] | None:
+    """Which of `count` arguments a device function of the file reads through and writes through; None where that is not
+    known: of an overloaded one, one that gives an address back, and one that comes to call itself."""
+    name = called.partition("<")[0].strip()
+    items = [item for item in parsed.by_name.get(name, ()) if item.kind == "function" and item.active]
+    item = items[0] if len(items) == 1 and items[0].is_device and not items[0].is_kernel else None
+    body = item.node.child_by_field_name("body") if item is not None else None
+    declarator = item.node.child_by_field_name("declarator") if item is not None else None
+    if body is None or declarator is None or declarator.type != "function_declarator":
+        return None
+    names = [parameter.name for parameter in _parameters(parsed, declarator)]
+    open_ones: set[int] = tree.remembered(parsed, "functions followed", set)
+    if len(names) != count or body.id in open_ones:
+        return None
+
+    def followed() -> tuple[set[int], set[int]]:
+        open_ones.add(body.id)
+        reads, writes = pointer_uses(parsed, body, set(names))
+        open_ones.discard(body.id)
+        return {n for n, name in enumerate(names) if name in reads}, {
+            n for n, name in enumerate(names) if name in writes
+        }
+
+    return tree.remembered(parsed, ("uses of", body.id), followed)
 
 
 def _origins(parsed: tree.ParsedFile, nodes: Sequence[Node], pointers: set[str]) -> dict[str, str]:
@@ -327,13 +357,14 @@ def _origins(parsed: tree.ParsedFile, nodes: Sequence[Node], pointers: set[str])
 
 
 def _handed(parsed: tree.ParsedFile, call: Node) -> tuple[str, list[str]]:
-    """What is called, and the pointers that it is handed; a cast is handed nothing."""
+    """What is called, and the pointer that each argument is, "" for none; a cast is handed nothing."""
     arguments = call.child_by_field_name("arguments")
     function = call.child_by_field_name("function")
     called = parsed.text(function) if function is not None else ""
     if "_cast" in called or arguments is None:
         return called, []
-    return called, [_base(parsed, node) for node in arguments.named_children if node.type != "subscript_expression"]
+    given = [node for node in arguments.named_children if node.type != "comment"]
+    return called, ["" if node.type == "subscript_expression" else _base(parsed, node) for node in given]
 
 
 def _pointer_copy(parsed: tree.ParsedFile, node: Node) -> tuple[str, Node | None]:

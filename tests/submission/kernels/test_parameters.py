@@ -51,3 +51,31 @@ def test_a_struct_that_holds_a_pointer_is_no_pointer() -> None:
     parsed = parse(SourceText(Path("k.cu"), types + "__global__ void k(Matrix a) { a.elements[0] = 1; }", "utf-8"))
     (parameter,) = kernels_in(parsed)[0].parameters
     assert (parameter.is_pointer, parameter.dtype) == (False, None)
+
+
+TILE = """template <bool UNROLL> __device__ void tile(const float *a, float *c, int n) {{ c[n] {sign} a[n]; }}
+__global__ void k(const float *a, float *b, float *c, int n) {{ tile<true>(a, c, n); {call} }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("sign", "call", "uses"),
+    [
+        ("=", "", [(True, False), (False, False), (False, True)]),
+        ("+=", "", [(True, False), (False, False), (True, True)]),
+        # Nobody knows what that does.
+        ("=", "other(b);", [(True, False), (True, True), (False, True)]),
+    ],
+)
+def test_a_device_function_uses_what_it_is_handed(sign: str, call: str, uses: list[tuple[bool, bool]]) -> None:
+    parsed = parse(SourceText(Path("k.cu"), TILE.format(sign=sign, call=call), "utf-8"))
+    assert [(p.is_read, p.is_written) for p in kernels_in(parsed)[0].parameters[:3]] == uses
+
+
+def test_functions_that_call_each_other_are_not_followed_for_ever() -> None:
+    text = (
+        "__device__ void f(float *a, int n) { if (n) g(a, n - 1); }\n__device__ void g(float *a, int n) { f(a, n); }\n"
+        "__global__ void k(float *a, int n) { f(a, n); }\n"
+    )
+    (kernel,) = kernels_in(parse(SourceText(Path("k.cu"), text, "utf-8")))
+    assert (kernel.parameters[0].is_read, kernel.parameters[0].is_written) == (True, True)

@@ -1,0 +1,98 @@
+"""What the text of host code shows by itself: kinds of page-locked memory, and products of ints that do not fit."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.running.host_text import faults_of_text
+
+TABLE = """struct Kind {{ const char *name; unsigned flags; }};
+const Kind kinds[] = {{
+    {{"pinned", {pinned}}},
+    {{"write-combined", {combined}}},
+    {{"mapped", cudaHostAllocMapped}},
+}};
+"""
+SWITCH = """void *take(int kind, size_t bytes) {{
+    void *p = nullptr;
+    switch (kind) {{
+    case PINNED: CHECK(cudaMallocHost(&p, bytes)); break;
+    case WRITE_COMBINED: CHECK(cudaHostAlloc(&p, bytes, {combined})); break;
+    }}
+    return p;
+}}
+"""
+BESIDE = """const char *names[] = {{"pinned", "write combined", "mapped"}};
+const unsigned flags[] = {{cudaHostAllocDefault, {combined}, cudaHostAllocMapped}};
+"""
+DEFAULT, COMBINED = "cudaHostAllocDefault", "cudaHostAllocWriteCombined"
+
+
+def told(text: str) -> list[tuple[int, str]]:
+    return [(fault.line, fault.message.id.rpartition(".")[2]) for fault in faults_of_text({"a.cu": text})]
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        (TABLE.format(pinned=DEFAULT, combined=DEFAULT), [(4, "not_combined")]),
+        (TABLE.format(pinned=COMBINED, combined=DEFAULT), [(3, "not_pinned"), (4, "not_combined")]),
+        (TABLE.format(pinned=DEFAULT, combined=COMBINED), []),
+        (TABLE.format(pinned=DEFAULT, combined=f"{COMBINED} | cudaHostAllocMapped"), []),
+        (SWITCH.format(combined="cudaHostAllocPortable"), [(5, "not_combined")]),
+        (SWITCH.format(combined="0"), [(5, "not_combined")]),
+        (SWITCH.format(combined=COMBINED), []),
+        (BESIDE.format(combined=DEFAULT), [(2, "not_combined")]),
+        (BESIDE.format(combined=COMBINED), []),
+        ("void f() { cudaHostAlloc(&h_wc, n, cudaHostAllocDefault); }", [(1, "not_combined")]),
+        ("void f() { cudaMallocHost(&hostWC, n); }", [(1, "not_combined")]),
+        ("void f() { cudaHostAlloc(&h_pinned, n, cudaHostAllocDefault); }", []),
+        ("void f() { unsigned flag = wc ? cudaHostAllocWriteCombined : cudaHostAllocDefault; }", []),
+        ("void f() { if (kind == WC) flag = cudaHostAllocWriteCombined; else flag = cudaHostAllocDefault; }", []),
+        ("void f() { if (kind != WC) flag = cudaHostAllocDefault; }", []),
+        ('void f() { if (kind == "write-combined") flag = cudaHostAllocDefault; }', [(1, "not_combined")]),
+        ("void f() { int flag = cudaHostAllocDefault; if (wc) flag |= cudaHostAllocWriteCombined; }", []),
+        ('void f() { cudaHostAlloc(&p, n, cudaHostAllocDefault); puts("write-combined comes next"); }', []),
+    ],
+)
+def test_memory_that_is_not_of_the_kind_that_it_is_called(text: str, lines: list[tuple[int, str]]) -> None:
+    assert told(text) == lines
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (
+            "int main() {\nconst int widths[] = {256, 512, 1024};\nfor (int w = 0; w < 3; ++w) {\n"
+            "int Width = widths[w];\ndouble rate = 2 * Width * Width * Width / (t * 1e6);\n}\n}",
+            [("2 * Width * Width * Width", 1024, 1 << 31)],
+        ),
+        ("#define N 2048\nint main() { int n = N; double ops = n * n * n; }", [("n * n * n", 2048, 1 << 33)]),
+        (
+            "int main() { for (int n = 256; n <= 2048; n *= 2) rate(2 * n * n * n); }",
+            [("2 * n * n * n", 1024, 1 << 31)],
+        ),
+        ("int main() { for (int n : {64, 65536}) v.resize(n * n); }", [("n * n", 65536, 1 << 32)]),
+        ("void f(int n) { take(n * n * n); }\nint main() { f(64); f(2048); }", [("n * n * n", 2048, 1 << 33)]),
+        (
+            "int main(int argc, char **argv) { int n = argc > 1 ? atoi(argv[1]) : 65536; p = malloc(n * n * 4ul); }",
+            [("n * n", 65536, 1 << 32)],
+        ),
+        # Of a wider type from the first factor on, or within an int.
+        ("int main() { int n = 2048; double ops = 2.0 * n * n * n; }", []),
+        ("int main() { int n = 2048; double ops = 2LL * n * n * n; }", []),
+        ("int main() { int n = 2048; double ops = (double)n * n * n; }", []),
+        ("int main() { long n = 2048; double ops = n * n * n; }", []),
+        ("int main() { size_t n = 65536; p = malloc(n * n); }", []),
+        ("int main() { int n = 16777216; size_t bytes = n * sizeof(float); }", []),
+        ("int main() { int n = 1024; double ops = n * n * 2.0 * n; }", []),
+        # What it is then nobody knows.
+        ("int main() { int n = 65536; n = 16; use(n * n); }", []),
+        ('int main() { int n = 65536; scanf("%d", &n); use(n * n); }', []),
+        ("int main() { for (int i = 65536; i > 0; i--) use(i * 40000); }", []),
+        ("int main() { unsigned n = 65536; use(n * n); }", []),
+    ],
+)
+def test_products_of_ints_that_do_not_fit_at_sizes_of_the_program(text: str, shown: list[tuple[str, int, int]]) -> None:
+    data = [fault.message.data for fault in faults_of_text({"a.cu": text})]
+    assert [(one["code"], one["value"], one["amount"]) for one in data] == shown
