@@ -68,7 +68,7 @@ class LaunchContext:
         over: the size that is meant by a variable which is handed in for several, as by `n` in `k<<<…>>>(a, b, n, n)`.
         """
         constants = self.shape.constants
-        by_name = self._called_so(expression)
+        by_name = self._called_so(expression, over)
         by_name |= self.sizes.of_host | {name: role for role, name in self.sizes.constants}
         if self.site is not None and len(self.site.arguments) == self.arguments:
             own = self.roles[len(self.roles) - self.arguments :]
@@ -83,13 +83,15 @@ class LaunchContext:
             }
         return formula_of(expression, by_name, named_constants(constants), top=top)
 
-    def _called_so(self, expression: Expression | None) -> dict[str, str]:
-        """Sizes that the kernel does not know, by what host code calls them: `BATCH` of `k<<<BATCH, 64>>>(a, n)`."""
+    def _called_so(self, expression: Expression | None, over: str) -> dict[str, str]:
+        """The size that a grid runs over and the kernel does not know, by what host code calls it: `BATCH` of
+        `k<<<BATCH, 64>>>(a, n)`."""
         known = {*sizes_in(self.roles, self.lab), *self.sizes.all_roles(), *dict(self.sizes.pinned)}
-        unknown = [p for p in self.lab.parameters if p.is_size and p.name not in known]
-        names = names_in(expression) if expression is not None and unknown else ()
-        called = {name: [p.name for p in unknown if p.rank_of(name) is not None] for name in names}
-        return {name: sizes[0] for name, sizes in called.items() if len(sizes) == 1}
+        if expression is None or over not in self.lab.size_names or over in known:
+            return {}
+        size, constants = self.lab.parameter(over), self.shape.constants
+        names = (name for name in names_in(expression) if size.rank_of(name) is not None)
+        return {name: over for name in names if constants.integer(name) is None}
 
 
 # Which size each axis of a grid runs over.

@@ -318,3 +318,13 @@ def test_the_grid_s_size_is_told_by_its_name_where_the_kernel_is_not_handed_it(
     )
     launch = binding(bound(text, find("batch-square", ())), "simple").interpretations[0].launch
     assert (launch.grid_formula, launch.tile) == (formula, tile)
+
+
+@pytest.mark.parametrize("side", ["K", "w"])
+def test_a_block_s_side_is_no_size_whatever_it_is_called(side: str) -> None:
+    text = (
+        "const int N = 64, K = 16; __global__ void naive(const float *a, float *b) {"
+        " int i = blockIdx.x * K + threadIdx.x, j = blockIdx.y * K + threadIdx.y; b[j + i * N] = a[i + j * N]; }\n"
+        f"void run(float *a, float *b, int w) {{ naive<<<dim3(N / K, N / K), dim3({side}, {side})>>>(a, b); }}"
+    )
+    assert binding(bound(text), "naive").interpretations[0].launch.block_formula == ()
