@@ -33,11 +33,11 @@ _NOT_FETCHED = tuple(f"checks.host_code.{name}" for name in ("copied_early", "co
 _OF_ANY_SIZE = frozenset(f"programs.copy_of_{what}" for what in ("pointer", "count_into", "count_out"))
 """Ids of faults of a copy's size that its text shows, whatever the sizes are."""
 
-# Host code that feeds a kernel; what stands in a snippet to show a launch does not.
-_FEEDS = re.compile(r"\bcudaMemcpy\w*\s*\(|\bcudaMallocManaged\b|\bcudaHostAlloc\b|\bcudaMallocHost\b|__managed__")
+# Host code that feeds a kernel, be it by a macro that is handed the call; what only launches, as a snippet, does not.
+_FEEDS = re.compile(r"\bcudaMemcpy\w*|\bcudaMallocManaged\b|\bcudaHostAlloc\b|\bcudaMallocHost\b|__managed__")
 _ASKS = re.compile(
     r"\bcuda(?:GetLastError|PeekAtLastError)\b|\bgetLastCudaError\b"
-    r"|(?:[=(,!]|\breturn|\bif)\s*cuda(?:(?:Device|Stream|Event|Thread)Synchronize|Memcpy\w*|LaunchKernel)\s*\("
+    r"|(?:[=(,!]|\breturn|\bif)\s*cuda(?:(?:Device|Stream|Event|Thread)Synchronize|Memcpy\w*|LaunchKernel)\s*[(,)]"
 )
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _VARIABLES = re.compile(r"\b__(constant|device)__\s+([^;(){}=]{1,400});")

@@ -447,5 +447,11 @@ cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost); return r[0] != e[0]; }}"""
     assert [fault.message.id.rpartition(".")[2] for fault in found.faults] == wanted
 
 
+def test_calls_by_a_macro_that_is_handed_their_names_are_host_code(tmp_path: Path) -> None:
+    text = program(SOUND["asked after the launch"]).replace("cudaMemcpy(", "CU(cudaMemcpy, ")
+    found = judged(tmp_path, f"#define CU(f, ...) if (f(__VA_ARGS__) != cudaSuccess) exit(1)\n{text}", runs=False)
+    assert (found.is_there, found.faults) == (True, ())
+
+
 def test_kernels_alone_have_no_host_code(tmp_path: Path) -> None:
     assert not judged(tmp_path, HEAD[: HEAD.index("float *a, *b, *c;")], runs=False).is_there

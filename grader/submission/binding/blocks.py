@@ -6,21 +6,22 @@ Also which size each axis of a grid runs over.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations_with_replacement
 from math import prod
 
 from grader.devices import is_possible_block
 from grader.lab import formula
 from grader.lab.records import Lab, LaunchRule, Variant
-from grader.submission.binding.grids import THE_SIZE
+from grader.submission.binding.grids import THE_SIZE, value_at
 from grader.submission.binding.reconcile import OF_LAUNCHES, Fact, first
 from grader.submission.binding.roles import sizes_in
 from grader.submission.binding.sizes import NamedSizes, OwnSizes
 from grader.submission.cpp.constants import SIZES_OF_TYPES
 from grader.submission.cpp.syntax import Expression
 from grader.submission.folder import VariantSettings
-from grader.submission.kernels.records import Kernel, LaunchSite
+from grader.submission.kernels.records import Kernel, LaunchSite, SeenProbe
 from grader.submission.kernels.shape import KernelShape
 from grader.submission.kernels.symbolic import formula_of, named_constants, names_in
 from grader.submission.records import Origin
@@ -194,10 +195,14 @@ def lab_block(rule: LaunchRule, lab: Lab) -> Block:
 
 @dataclass(frozen=True, slots=True)
 class Threads:
-    """A block; `formulas` of the sizes for its axes where it depends on them, () where it does not."""
+    """A block; `formulas` of the sizes for its axes where it depends on them, () where it does not.
+
+    unknown: sizes of which nothing tells whether, or how, it follows from them.
+    """
 
     block: Block
     formulas: tuple[str, ...] = ()
+    unknown: frozenset[str] = frozenset()
 
 
 def threads_of(context: LaunchContext) -> Fact[Threads]:
@@ -228,7 +233,12 @@ def _read(context: LaunchContext) -> Threads | None:
     formulas = tuple(context.formula(e, top=False) or "" for e in site.block_expressions)
     if site.block is not None:
         depends = any(context.formula(e) for e in site.block_expressions)
-        return Threads(site.block, formulas if depends and all(formulas) else _sides_of_data(context))
+        if depends and all(formulas):
+            return Threads(site.block, formulas)
+        sides = _sides_of_data(context)
+        if sides or (formulas and all(formulas)):
+            return Threads(site.block, sides)
+        return _threads_seen(context, site.block)
     if not formulas or not all(formulas):
         return None
     # The formulas may have no value at the profiled sizes.
@@ -254,6 +264,25 @@ def _sides_of_data(context: LaunchContext) -> tuple[str, ...]:
     return tuple(sides) if all(sides) and any(name != "1" for name in sides) else ()
 
 
+def _threads_seen(context: LaunchContext, block: Block) -> Threads:
+    """A block that was seen, of which the text tells nothing: what it follows from wherever it was seen."""
+    site, own = context.site, context.own.sizes()
+    varied, unknown = _varied(context), frozenset[str]()
+    formulas = []
+    for axis, threads in enumerate(block):
+        sides = frozenset(name for name in context.lab.size_names if own.get(name) == threads > 1)
+        at_others = [(probe.block[axis], probe) for probe in site.probes] if site is not None else []
+        fitting = [
+            text
+            for text in (str(threads), *sorted(sides))
+            if all(_comes_to(context, text, count, probe) for count, probe in at_others)
+        ]
+        formulas.append(next(iter(fitting), str(threads)))
+        unknown |= (sides if not sides & varied else frozenset()) if fitting else frozenset(own)
+    depends = any(not text.isdecimal() for text in formulas)
+    return Threads(block, tuple(formulas) if depends else (), unknown & set(context.lab.size_names))
+
+
 def _inferred(context: LaunchContext) -> Threads | None:
     width = context.shape.width()
     if len(context.rule.covers) <= 1:
@@ -270,12 +299,20 @@ def _inferred(context: LaunchContext) -> Threads | None:
 # Dynamic shared memory of a launch: who says how much, and how it follows from the sizes.
 
 
+ROUNDED_TO = (8, 16, 32, 64, 128, 256)
+"""Elements, to a multiple of which a program may round the length of an array up."""
+
+
 @dataclass(frozen=True, slots=True)
 class SharedBytes:
-    """Dynamic shared memory, and its formula of the sizes and of `threads`, "" where it has none."""
+    """Dynamic shared memory, and its formula of the sizes and of `threads`, "" where it has none.
+
+    unknown: sizes of which nothing tells whether, or how, it follows from them.
+    """
 
     number: int = 0
     formula: str = ""
+    unknown: frozenset[str] = frozenset()
 
 
 def shared_bytes_of(context: LaunchContext, tile: tuple[int, ...], block: Block) -> Fact[SharedBytes]:
@@ -291,10 +328,9 @@ def shared_bytes_of(context: LaunchContext, tile: tuple[int, ...], block: Block)
             return None
         if not dynamic:
             return SharedBytes()
-        text = context.formula(context.site.shared_expression) or ""
         if context.site.observed:
-            formula_text = text or _usual_formula(context)
-            return SharedBytes(context.site.shared_bytes or 0, formula_text)
+            return _shared_seen(context, context.site, usual, itemsize)
+        text = context.formula(context.site.shared_expression) or ""
         return SharedBytes(context.site.shared_bytes or usual, text) if context.site.shared_bytes or text else None
 
     return first(
@@ -308,12 +344,58 @@ def shared_bytes_of(context: LaunchContext, tile: tuple[int, ...], block: Block)
     )
 
 
-def _usual_formula(context: LaunchContext) -> str:
-    """The lab's formula of shared memory, where it gives what was seen at the program's own sizes."""
-    if context.site is None or context.site.block is None or not context.rule.shared_bytes:
-        return ""
-    try:
-        usual = formula.integer(context.rule.shared_bytes, {**context.own.sizes(), "threads": prod(context.site.block)})
-    except formula.FormulaError:
-        return ""
-    return context.rule.shared_bytes if usual == context.site.shared_bytes else ""
+def _shared_seen(context: LaunchContext, site: LaunchSite, usual: int, itemsize: int) -> SharedBytes:
+    """Bytes that were seen at the program's own sizes, and what they are at others.
+
+    The first of these that gives what was seen wherever it was: what the text says, the lab's formula, one number, a
+    product of sizes.  What was seen at one size alone may be another number at any other.
+    """
+    seen = site.shared_bytes or 0
+    at_own = site.seen_shared_bytes
+    own = [(at_own, None), *((probe.shared_bytes, probe) for probe in site.probes)] if at_own is not None else []
+
+    def fits(text: str) -> bool:
+        return all(_comes_to(context, text, count, probe) for count, probe in own)
+
+    as_written = context.formula(site.shared_expression, top=False)
+    for text in (as_written or "", context.rule.shared_bytes):
+        if text and fits(text):
+            return SharedBytes(seen, text if formula.names_of(text) else "")
+    sizes, varied = context.own.sizes(), _varied(context)
+    names = [name for name in context.lab.size_names if name in sizes]
+    is_one_number = all(count == seen for count, _probe in own)
+    follow = [f"{seen // n} * {text}" for text, n in _products(sizes, names) if n > 1 and seen % n == 0]
+    follow += [f"{itemsize} * {side} * ceil_div({name}, {side})" for name in names for side in ROUNDED_TO]
+    fitting = [text for text in follow if fits(text)] if varied else []
+    if is_one_number:
+        # A size that is rounded up comes to the same for one a little smaller.
+        rest = frozenset(name for name in names if name not in varied and sizes[name] * itemsize <= seen)
+        is_of_block = site.block is not None and seen in (usual, prod(site.block) * itemsize)
+        return SharedBytes(seen, f"max({seen}, {fitting[0]})" if fitting else "", frozenset() if is_of_block else rest)
+    return SharedBytes(seen, fitting[0]) if fitting else SharedBytes(seen, "", frozenset(names))
+
+
+def _products(sizes: Mapping[str, int], names: Sequence[str]) -> list[tuple[str, int]]:
+    """Products of up to three of some sizes as formulas, with what they come to."""
+    return [
+        (" * ".join(factors), prod(sizes[name] for name in factors))
+        for count in (1, 2, 3)
+        for factors in combinations_with_replacement(names, count)
+    ]
+
+
+def _comes_to(context: LaunchContext, text: str, count: int, probe: SeenProbe | None) -> bool:
+    """Whether a formula may give what was seen of a launch at other sizes, or at the program's own; where the sizes are
+    not known, it may."""
+    site = context.site
+    assert site is not None
+    choices = context.own.choices() if probe is None else context.own.choices_of(probe.arguments)
+    threads = prod(probe.block if probe is not None else site.block or (1, 1, 1))
+    return any(value_at(text, {**sizes, "threads": threads}) in (count, None) for sizes in choices)
+
+
+def _varied(context: LaunchContext) -> frozenset[str]:
+    """The sizes that were seen to be others while the launch was made."""
+    own, site = context.own.sizes(), context.site
+    others = [context.own.sizes_of(probe.arguments, None) for probe in site.probes] if site is not None else []
+    return frozenset(name for name, value in own.items() if any(sizes.get(name, value) != value for sizes in others))

@@ -31,6 +31,7 @@ from grader.submission.kernels.launches import find_launches
 from grader.submission.kernels.loops import innermost_loops
 from grader.submission.kernels.records import Kernel, LaunchSite, ObservedRuns, SeenArgument, factor_of
 from grader.submission.kernels.shape import KernelShape
+from grader.submission.kernels.symbolic import named_constants
 from grader.submission.lexical import Edit
 from grader.submission.records import Origin
 from grader.submission.structs import is_handle, with_fields_seen, with_struct_arrays, with_struct_parameters
@@ -176,7 +177,7 @@ def entries_of(
     read: the launches in the text of `files`, see `sites_of`.  codes: what is compiled of the first of `files`.
     """
     lines = {parsed.file: parsed.source.text.split("\n") for parsed in files}
-    launches = with_observed(read, observed, changed, {parsed.file: parsed.constants for parsed in files})
+    launches = with_observed(read, observed, changed, {p.file: named_constants(p.constants) for p in files})
     lacking = {
         file
         for main, code in zip(files, codes, strict=False)

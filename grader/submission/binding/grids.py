@@ -157,7 +157,7 @@ def _axis(
     if blocks > 1 and threads:
         # A block that goes over its tile in a loop, as its text does not tell: a power of two of its threads.
         models += [_rounded_up(over, threads << power) for power in range(1, _LOOPED)]
-    fitting = (text for text in models if any(_value(text, sizes) == blocks for sizes in own) and agrees(text))
+    fitting = (text for text in models if any(value_at(text, sizes) == blocks for sizes in own) and agrees(text))
     # A launch at sizes that the lab never has says nothing where nothing fits it.
     return next(fitting, str(blocks) if len(own) == 1 else usual)
 
@@ -206,10 +206,11 @@ def _extent(covered: str, own: Mapping[str, int]) -> int | None:
 
 def _may_be(text: str, choices: Sequence[Mapping[str, int]], blocks: int) -> bool:
     """Whether a formula gives so many blocks at any of some sizes, or has no value there."""
-    return any(_value(text, sizes) in (blocks, None) for sizes in choices)
+    return any(value_at(text, sizes) in (blocks, None) for sizes in choices)
 
 
-def _value(text: str, sizes: Mapping[str, int]) -> int | None:
+def value_at(text: str, sizes: Mapping[str, int]) -> int | None:
+    """What a formula comes to at some sizes, None where they do not tell."""
     try:
         return formula.integer(text, sizes)
     except formula.FormulaError:
@@ -220,7 +221,7 @@ def _same(formulas: list[str], usual: list[str], tile: tuple[int, ...], lab: Lab
     """Whether two grids have as many blocks at whatever sizes."""
     usual = [*usual, *["1"] * (len(formulas) - len(usual))]
     return all(
-        [_value(text, sizes) for text in formulas] == [_value(text, sizes) for text in usual]
+        [value_at(text, sizes) for text in formulas] == [value_at(text, sizes) for text in usual]
         for sizes in _samples(tile, lab)
     )
 

@@ -113,16 +113,21 @@ def interpretations(
             filled = {role for role, name in named.constants if name in fixed.from_host}
             covered = {name for extent in covers for name in extent.split("*")}
             exact = not (sizes | filled) & covered and covered <= free
-            plan, origins = _plan(context, covers, exact=exact)
+            plan, origins, unknown = _plan(context, covers, exact=exact)
             origins = replace(origins, arguments=role_assignments.origin, covers=all_covers.origin)
-            sizes_of_program = (named.constants, named.template, named.pinned, named.declared)
-            is_unsure = origins.block == "observed" and _is_unsure(context, covers)
+            pinned = named.pinned
+            if unknown and not named.all_roles():
+                # What was seen at the program's own sizes is nothing to accuse it of at others.
+                own = context.own.sizes()
+                pinned += tuple((name, own[name]) for name in sorted(unknown & set(own) - set(dict(pinned))))
+            sizes_of_program = (named.constants, named.template, pinned, named.declared)
+            is_unsure = bool(unknown) or (origins.block == "observed" and _is_unsure(context, covers))
             as_launched.append(Interpretation(roles, plan, square_only, *sizes_of_program, origins, unsure=is_unsure))
             if origins.shared_bytes == "lab" and any(array.dynamic for array in kernel.shared_arrays):
                 with_more = (replace(as_launched[-1], launch=_with_more(plan, times)) for times in MORE_TILES)
                 otherwise += with_more
             for block in _other_blocks(plan.block, covers, elsewhere) if elsewhere and settings.block is None else ():
-                other, origins = _plan(context, covers, exact=exact, block=block)
+                other, origins, _unknown = _plan(context, covers, exact=exact, block=block)
                 origins = replace(origins, arguments=role_assignments.origin, covers=all_covers.origin)
                 otherwise.append(Interpretation(roles, other, square_only, *sizes_of_program, origins))
     return tuple(dict.fromkeys([*as_launched, *otherwise]))[:MAX_CANDIDATES]
@@ -144,8 +149,9 @@ def _other_blocks(first: blocks.Block, covers: Sequence[str], elsewhere: Sequenc
 
 def _plan(
     context: blocks.LaunchContext, covers: tuple[str, ...], *, exact: bool, block: blocks.Block | None = None
-) -> tuple[LaunchPlan, Origins]:
-    """Return the launch, with `block` if given, and who says its block, tile and shared memory."""
+) -> tuple[LaunchPlan, Origins, frozenset[str]]:
+    """Return the launch, with `block` if given, who says its block, tile and shared memory, and the sizes that those
+    may follow from in a way that nothing tells."""
     threads = blocks.threads_of(context) if block is None else Fact(blocks.Threads(block), "lab")
     block = blocks.block_at(threads.value.formulas, threads.value.block, context.lab)
     # What host code divides the grid by goes with its own block.
@@ -172,7 +178,8 @@ def _plan(
         and context.formula(site.shared_expression) is not None,
     )
     weakest = weakest_of(fact.origin for fact in tiles)
-    return plan, Origins(block=threads.origin, tile=weakest, shared_bytes=shared.origin)
+    origins = Origins(block=threads.origin, tile=weakest, shared_bytes=shared.origin)
+    return plan, origins, threads.value.unknown | shared.value.unknown | _unknown_of_grid(context, plan)
 
 
 def _tile(context: blocks.LaunchContext, axis: int, block: blocks.Block, site: records.LaunchSite | None) -> Fact[int]:
@@ -212,8 +219,27 @@ def _grid(
         if blocks_read == {"1"}:
             # Its threads know of no other block: `k<<<1, 100>>>`.
             return ("1",) * len(covers)
-    probes = [(probe.grid, context.own.choices_of(probe.arguments)) for probe in context.site.probes]
+    # Of another block, the grid is another by right.
+    seen = [probe for probe in context.site.probes if probe.block == context.site.block]
+    probes = [(probe.grid, context.own.choices_of(probe.arguments)) for probe in seen]
     return formulas_of(context.site, context.formula, covers, tile, context.own.choices(), context.lab, probes)
+
+
+def _unknown_of_grid(context: blocks.LaunchContext, plan: LaunchPlan) -> frozenset[str]:
+    """The program's own sizes where a number of blocks that was seen there, and is written nowhere, is another at
+    others, or a kernel that knows of no number of blocks was seen with it at these sizes alone."""
+    site = context.site
+    if site is None or site.grid is None or not plan.grid_formula:
+        return frozenset()
+    seen = [probe for probe in site.probes if probe.block == site.block]
+    for axis, text in enumerate(plan.grid_formula):
+        written = site.grid_expressions[axis] if axis < len(site.grid_expressions) else None
+        if not text.isdecimal() or context.formula(written, top=False) is not None:
+            continue
+        is_alone = not seen and int(text) > 1 and "gridDim" not in context.shape.text
+        if is_alone or any(probe.grid[axis] != int(text) for probe in seen):
+            return frozenset(context.own.sizes()) & frozenset(context.lab.size_names)
+    return frozenset()
 
 
 def _is_unsure(context: blocks.LaunchContext, covers: tuple[str, ...]) -> bool:

@@ -138,7 +138,8 @@ def _site(
     if change is not None and read is None and change.value in launch.block:
         # As many threads as the program has elements, it seems; how many that is, its text does not say.
         block, grid = None, None
-    keeps_shared = change is not None or plain.shared_bytes is None or plain.shared_bytes == launch.shared_bytes
+    at_seen = _shared_at_seen_sizes(plain, launch, constants.get(plain.file, Constants()))
+    keeps_shared = change is not None or at_seen is None or at_seen == launch.shared_bytes
     return replace(
         plain,
         file=file,
@@ -147,6 +148,7 @@ def _site(
         shared_expression=plain.shared_expression if keeps_shared else None,
         template_arguments=launch.template_arguments or plain.template_arguments,
         grid=grid,
+        seen_shared_bytes=launch.shared_bytes,
         seen=launch.arguments,
         observed=True,
         refused=launch.refused,
@@ -160,18 +162,23 @@ def _at_seen_sizes(read: LaunchSite, launch: SeenLaunch, constants: Constants) -
     was started with.  Where the block would be another one, the text as it was read."""
     if len(read.arguments) != len(launch.arguments):
         return read
-    given = zip(_as_meant(read.arguments, launch), launch.arguments, strict=True)
-    values = {text: Number(argument.value) for text, argument in given if argument.value is not None}
+    values = _values_seen(read, launch)
     axes = [constants.integer(axis, values.get) for axis in read.block_expressions]
     if not axes or (*axes, 1, 1)[:3] != launch.block:
         return read
-    shared_bytes = constants.integer(read.shared_expression, values.get)
-    return replace(
-        read,
-        block=launch.block,
-        tile=_at_seen_block(read, launch),
-        shared_bytes=read.shared_bytes if shared_bytes is None else shared_bytes,
-    )
+    return replace(read, block=launch.block, tile=_at_seen_block(read, launch))
+
+
+def _values_seen(read: LaunchSite, launch: SeenLaunch) -> dict[str, Number]:
+    """The numbers that were handed in, by the text of the argument."""
+    given = zip(_as_meant(read.arguments, launch), launch.arguments, strict=True)
+    return {text: Number(argument.value) for text, argument in given if argument.value is not None}
+
+
+def _shared_at_seen_sizes(read: LaunchSite, launch: SeenLaunch, constants: Constants) -> int | None:
+    """What the text of the shared memory comes to with the arguments that were seen; None where it tells nothing."""
+    values = _values_seen(read, launch) if len(read.arguments) == len(launch.arguments) else {}
+    return constants.integer(read.shared_expression, values.get)
 
 
 def _at_seen_block(read: LaunchSite, launch: SeenLaunch) -> tuple[int | None, ...]:
@@ -197,15 +204,14 @@ def _probes(launch: SeenLaunch, observed: ObservedRuns) -> tuple[SeenProbe, ...]
     """The same launch at other sizes: of runs that were made for that, and of the program's own loop over sizes."""
 
     def is_same(other: SeenLaunch) -> bool:
-        return (other.kernel, other.file, other.line, other.template_arguments, other.block) == (
+        return (other.kernel, other.file, other.line, other.template_arguments) == (
             launch.kernel,
             launch.file,
             launch.line,
             launch.template_arguments,
-            launch.block,
         )
 
-    probes = [SeenProbe(other.grid, other.arguments, other.shared_bytes) for other in observed.probes if is_same(other)]
+    probes = [_probe(other) for other in observed.probes if is_same(other)]
     of_loop: dict[tuple[object, ...], dict[tuple[int, int, int], SeenLaunch]] = {}
     for other in observed.launches:
         if is_same(other) and other.change is None and launch.change is None and not other.refused:
@@ -213,10 +219,12 @@ def _probes(launch: SeenLaunch, observed: ObservedRuns) -> tuple[SeenProbe, ...]
     # A loop over grids at one size says nothing of sizes.
     if all(len(grids) == 1 for grids in of_loop.values()):
         rest = [grids for numbers, grids in of_loop.items() if numbers != _numbers(launch)]
-        probes += [
-            SeenProbe(grid, other.arguments, other.shared_bytes) for grids in rest for grid, other in grids.items()
-        ]
+        probes += [_probe(other) for grids in rest for other in grids.values()]
     return tuple(probes[:MAX_PROBES])
+
+
+def _probe(launch: SeenLaunch) -> SeenProbe:
+    return SeenProbe(launch.grid, launch.arguments, launch.shared_bytes, launch.block)
 
 
 def _numbers(launch: SeenLaunch) -> tuple[object, ...]:

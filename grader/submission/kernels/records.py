@@ -60,11 +60,12 @@ class SeenArgument(msgspec.Struct, frozen=True, omit_defaults=True):
 
 @dataclass(frozen=True, slots=True)
 class SeenProbe:
-    """What a launch was at other sizes: its blocks, its arguments, bytes of dynamic shared memory."""
+    """What a launch was at other sizes: its blocks and their threads, its arguments, bytes of dynamic shared memory."""
 
     grid: tuple[int, int, int]
     arguments: tuple[SeenArgument, ...]
-    shared_bytes: int = 0
+    shared_bytes: int
+    block: tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -455,7 +456,8 @@ class LaunchSite:
     changed: the constant that had another value then, and that value; ("", 0) for the program as it is.
     seems_swapped: by their names the block is handed in as the grid, and the grid as the block.
     swapped: they are, which is known, and stand here as they are meant: what the launch has for each; () where not.
-    probes: the same launch at other sizes than the program's own.
+    probes: the same launch at other sizes than the program's own.  seen_shared_bytes: what it had with these arguments,
+      None where its text has changed since.
     filled: what was seen in small variables of the device that the host had filled.
     exchanged: two arguments that it has in each other's place; `seen` has them as the kernel means them.
     """
@@ -480,6 +482,7 @@ class LaunchSite:
     seen: tuple[SeenArgument, ...] = ()
     refused: bool = False
     probes: tuple[SeenProbe, ...] = ()
+    seen_shared_bytes: int | None = None
     changed: tuple[str, int] = ("", 0)
     seems_swapped: bool = False
     swapped: tuple[str, ...] = ()

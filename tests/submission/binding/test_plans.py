@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from grader.lab.formula import integer
 from grader.lab.labs import find
-from grader.submission.kernels.records import SeenArgument, SeenLaunch
-from grader.submission.records import VariantBinding
+from grader.submission.kernels.records import ObservedRuns, SeenArgument, SeenLaunch, SeenRun
+from grader.submission.records import Interpretation, VariantBinding
 from tests.submission.binding.kernels import binding, kernel
 from tests.submission.labs import LINE, bound, bound_file
 
@@ -264,6 +265,75 @@ def launch(n: int, held: int) -> SeenLaunch:
     arrays = [SeenArgument(name, "float*", buffer=f"d_{name}", buffer_bytes=512 * n * n) for name in ("in", "out")]
     given = (*arrays, SeenArgument("n", "int", n), SeenArgument("count", "int", 128))
     return SeenLaunch("square_shared", (), "batch.cu", 10, (4, 1, 1), (32, 1, 1), held, given)
+
+
+def seen_in_turn(*launches: SeenLaunch, source: str = PROGRAM) -> Interpretation:
+    """The kernel's likeliest interpretation where its program makes these launches."""
+    made = tuple(msgspec.structs.replace(one, file="main.cu") for one in launches)
+    seen = ObservedRuns((SeenRun(("main.cu",), made, ended=True),))
+    found = bound(source, find("batch-square"), observed=seen).bindings["shared"]
+    assert isinstance(found, VariantBinding)
+    return found.interpretations[0]
+
+
+@pytest.mark.parametrize(
+    ("at_five", "others", "formula", "pinned", "is_unsure"),
+    [
+        # As the lab's formula, and as no text tells: seen at one size, it may be anything at others.  Nor is the grid of
+        # four blocks known there.
+        (3200, [], "4 * threads * n * n", {}, True),
+        (6401, [], "", {"n": 5, "count": 128}, True),
+        # Seen at others, it is one number, or follows from them, or follows in no known way.
+        (6401, [(6, 6401), (7, 6401)], "", {"count": 128}, True),
+        (6400, [(6, 9216), (7, 12544)], "256 * n * n", {}, False),
+        (6400, [(6, 9217), (7, 12544)], "", {"n": 5, "count": 128}, True),
+    ],
+)
+def test_what_was_seen_at_one_size_is_no_launch_at_another(
+    at_five: int, others: list[tuple[int, int]], formula: str, pinned: dict[str, int], is_unsure: bool
+) -> None:
+    found = seen_in_turn(launch(5, at_five), *(launch(n, held) for n, held in others))
+    assert (found.launch.shared_formula, dict(found.pinned), found.unsure) == (formula, pinned, is_unsure)
+
+
+@pytest.mark.parametrize("threads", ["const int THREADS = 32;", "#define THREADS 32"])
+def test_the_text_of_shared_memory_is_true_of_what_was_seen_at_another_size(threads: str) -> None:
+    source = PROGRAM.replace("32, plan.bytes(n)", "THREADS, 257 * n * n").replace("main()\n{", "main() {")
+    source = source.replace("for (int n = 2; n < 11; n++)", "int n = argc > 1 ? atoi(argv[1]) : 9;")
+    found = seen_in_turn(launch(5, 257 * 25), source=f"{threads}\n{source}")
+    assert found.launch.shared_formula == "((257 * n) * n)"
+
+
+@pytest.mark.parametrize(
+    ("block", "others", "formula", "pinned"),
+    [
+        # As many threads as the matrix has rows, or by chance.
+        (96, [], (), {"n": 96}),
+        (96, [(93, 93)], ("n", "1", "1"), {}),
+        (96, [(93, 96)], (), {}),
+        (96, [(93, 64)], (), {"n": 96}),
+        (64, [], (), {}),
+    ],
+)
+def test_a_block_that_was_seen_at_one_size_is_none_at_another(
+    block: int, others: list[tuple[int, int]], formula: tuple[str, ...], pinned: dict[str, int]
+) -> None:
+    text = (
+        "__global__ void mul_row(const float *a, const float *b, float *c, int n)\n"
+        "{ for (int i = blockIdx.x; i < n; i += gridDim.x) c[i * n + threadIdx.x] = a[i] * b[i]; }\n"
+        "void run() { mul_row<<<plan.grid, plan.block>>>(a, b, c, n); }"
+    )
+
+    def made(n: int, threads: int) -> SeenLaunch:
+        arrays = [SeenArgument(name, "float*", buffer=name, buffer_bytes=4 * n * n) for name in "abc"]
+        return SeenLaunch(
+            "mul_row", (), "main.cu", 3, (8, 1, 1), (threads, 1, 1), 0, (*arrays, SeenArgument("n", "int", n))
+        )
+
+    launches = tuple(made(*one) for one in ((96, block), *others))
+    seen = ObservedRuns((SeenRun(("main.cu",), launches, ended=True),))
+    found = binding(bound(text, find("matmul"), observed=seen), "row").interpretations[0]
+    assert (found.launch.block_formula, dict(found.pinned)) == (formula, pinned)
 
 
 @pytest.mark.parametrize(
