@@ -279,8 +279,8 @@ def seen_in_turn(*launches: SeenLaunch, source: str = PROGRAM) -> Interpretation
 @pytest.mark.parametrize(
     ("at_five", "others", "formula", "pinned", "is_unsure"),
     [
-        # As the lab's formula, and as no text tells: seen at one size, it may be anything at others.  Nor is the grid of
-        # four blocks known there.
+        # As the lab's formula, and as no text tells: seen at one size, it may be anything at others.  Nor is the
+        # grid of four blocks known there.
         (3200, [], "4 * threads * n * n", {}, True),
         (6401, [], "", {"n": 5, "count": 128}, True),
         # Seen at others, it is one number, or follows from them, or follows in no known way.
