@@ -35,7 +35,7 @@ from grader.ptx.machine.scheduler import Scheduler
 from grader.ptx.memory import Buffer, Device, shared_window, workspace_of
 from grader.ptx.native.counted_runner import shortcuts_of
 from grader.ptx.native.engine import FEW_LANES, Engine
-from grader.ptx.native.thread_runner import CAUTION, FIRST_PART, Threads, is_long_of_few, reached_arrays
+from grader.ptx.native.thread_runner import CAUTION, FIRST_PART, RACING, Threads, is_long_of_few, reached_arrays
 from grader.ptx.observers.interface import NOBODY, HazardLog, Observer, Scene, Watchers
 from grader.ptx.observers.races import Races
 from grader.ptx.observers.traffic import Traffic
@@ -405,7 +405,10 @@ class _Run:
         """Run the remaining blocks thread by thread after `done` of them, where that is allowed and pays."""
         a_block = outcome.budget.thread_instructions // done
         watched = self._config.observe and bool(self._watched)
-        is_regular = threads.learn(watched, len(outcome.hazards), outcome.budget, done * self._threads)
+        hazards = outcome.hazards.report()
+        if a_block * sum(count for _, count in ranges) >= RACING:
+            hazards = [h for h in hazards if h.kind != "race" or h.within_warp]
+        is_regular = threads.learn(watched, len(hazards), outcome.budget, done * self._threads)
         return bool(ranges) and is_regular and self._run_threads(outcome, threads, ranges, a_block)
 
     def _interpret_batch(self, batch: BlockBatch, symbols: dict[str, int], outcome: Outcome) -> None:

@@ -59,6 +59,8 @@ MAX_COPIED_BYTES = 1 << 30
 """Size of arrays, and of their flags of what was written, beyond which they are not copied for a launch."""
 BY_FOURS_FROM = 150_000_000
 """Thread-instructions of a kernel from which four threads go together, which takes longer to compile."""
+RACING = 4_000_000_000
+"""Thread-instructions from which warps that race go on so, too: what comes out is as little certain in any order."""
 COMPILATION = 40_000_000
 LAUNCH = 2_000_000
 COPIED = 8

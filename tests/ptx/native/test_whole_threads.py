@@ -130,6 +130,21 @@ def test_a_race_that_was_seen_leaves_the_order_as_it_is() -> None:
     assert same_memory == memory
 
 
+@pytest.mark.parametrize(("who", "goes_on"), [("threadIdx.x < 32", True), ("threadIdx.x < 40", False)])
+def test_a_long_kernel_whose_blocks_race_goes_on_thread_by_thread(
+    monkeypatch: pytest.MonkeyPatch, who: str, goes_on: bool
+) -> None:
+    """Not one whose threads of one warp race: they go in step."""
+    monkeypatch.setattr("grader.ptx.launch.RACING", 0)
+    place = "blockIdx.x % 8 * 40 + threadIdx.x % 20 + (threadIdx.x < 32 ? 0 : 20)" if not goes_on else "threadIdx.x"
+    source = f"__global__ void k(int* out, const unsigned* in) {{ {WHERE} if ({who}) out[{place}] = 7; }}"
+    _, _, memory, _ = run(source, [np.zeros(N, np.int32), BITS], False, (N // 256,), (256,))
+    done, got, same_memory, _ = run(source, [np.zeros(N, np.int32), BITS], True, (N // 256,), (256,))
+    assert done == goes_on
+    assert {hazard.kind for hazard in got.hazards} == {"race"}
+    assert same_memory == memory
+
+
 def test_limits_hold() -> None:
     loop = "for (int a = 0; a < n; a++) s = s * 5 + (s >> a % 7);"
     source = f"__global__ void k(int* out, int n) {{ {WHERE} int s = i; {loop} out[i] = s; }}"
