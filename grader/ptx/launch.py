@@ -35,7 +35,7 @@ from grader.ptx.machine.scheduler import Scheduler
 from grader.ptx.memory import Buffer, Device, shared_window, workspace_of
 from grader.ptx.native.counted_runner import shortcuts_of
 from grader.ptx.native.engine import FEW_LANES, Engine
-from grader.ptx.native.thread_runner import CAUTION, FIRST_PART, RACING, Threads, is_long_of_few, reached_arrays
+from grader.ptx.native.thread_runner import CAUTION, FIRST_PART, Threads, is_long_of_few, reached_arrays
 from grader.ptx.observers.interface import NOBODY, HazardLog, Observer, Scene, Watchers
 from grader.ptx.observers.races import Races
 from grader.ptx.observers.traffic import Traffic
@@ -338,7 +338,7 @@ class _Run:
         except TakesLong:
             put_back()
             is_short = False
-        is_regular = threads.learn(watched=True, hazards=len(outcome.hazards), budget=outcome.budget, threads=every)
+        is_regular = threads.learn(True, outcome.hazards.report(), outcome.budget, every)
         if is_short:
             return outcome
         return self._begun_anew(threads, CAUTION) if is_regular else None
@@ -355,7 +355,7 @@ class _Run:
         outcome = self._begin(None)
         if not self._run_threads(outcome, threads, [(0, self._total)], instructions // self._total + 1):
             return None
-        threads.learn(watched=True, hazards=0, budget=outcome.budget, threads=every)
+        threads.learn(True, (), outcome.budget, every)
         return outcome
 
     def _carried(self, outcome: Outcome, threads: Threads | None) -> Outcome:
@@ -403,12 +403,9 @@ class _Run:
 
     def _go_on(self, outcome: Outcome, threads: Threads, ranges: Sequence[tuple[int, int]], done: int) -> bool:
         """Run the remaining blocks thread by thread after `done` of them, where that is allowed and pays."""
-        a_block = outcome.budget.thread_instructions // done
-        watched = self._config.observe and bool(self._watched)
-        hazards = outcome.hazards.report()
-        if a_block * sum(count for _, count in ranges) >= RACING:
-            hazards = [h for h in hazards if h.kind != "race" or h.within_warp]
-        is_regular = threads.learn(watched, len(hazards), outcome.budget, done * self._threads)
+        a_block, left = outcome.budget.thread_instructions // done, sum(count for _, count in ranges)
+        watched, hazards = self._config.observe and bool(self._watched), outcome.hazards.report()
+        is_regular = threads.learn(watched, hazards, outcome.budget, done * self._threads, a_block * left)
         return bool(ranges) and is_regular and self._run_threads(outcome, threads, ranges, a_block)
 
     def _interpret_batch(self, batch: BlockBatch, symbols: dict[str, int], outcome: Outcome) -> None:

@@ -77,7 +77,9 @@ class AsyncCopies:
         self._closed = np.zeros(batch.layout.blocks * batch.layout.padded, np.int64)
         """(lanes,) how many groups of copies each has closed."""
         self._copier: Array | None = None
-        """(units of shared memory, 2): 1 + the lane whose copy is on its way there, 0 for none; which copy that is."""
+        """(units of shared memory,) 1 + the lane whose copy is on its way there, 0 for none."""
+        self._serial = np.zeros(0, np.int64)
+        """(units,) which copy that is."""
         self._begun = 0
         self._promises: list[_Promise] = []
         if not batch.watchers.nobody:
@@ -156,23 +158,24 @@ class AsyncCopies:
         for _positions, resolved in copy.parts:
             units = _units(resolved, copy.spec.width)
             if self._copier is None:
-                self._copier = np.zeros((len(resolved.array.data) // UNIT + 1, 2), np.int64)
-            self._copier[units, 0] = resolved.lanes.ids[:, None] + 1 if is_coming else 0
-            self._copier[units, 1] = copy.serial
+                self._copier = np.zeros(len(resolved.array.data) // UNIT + 1, np.int32)
+                self._serial = np.zeros(len(self._copier), np.int64)
+            self._copier[units] = resolved.lanes.ids[:, None] + 1 if is_coming else 0
+            self._serial[units] = copy.serial
 
     def _look(self, event: Access) -> None:
         """Report an access to the target of a copy under way: it is in a race with the copy."""
         resolved = event.address
         if not self._copies or self._copier is None or resolved.array.space != "shared":
             return
-        copies = self._copier[_units(resolved, event.width)]
-        positions, units = np.nonzero(copies[:, :, 0])
-        if not len(positions):
+        where = _units(resolved, event.width)
+        copies = self._copier[where]
+        if not copies.any():
             return
+        positions, units = np.nonzero(copies)
         first = int(positions[0])
         lane = int(resolved.lanes.ids[first])
-        copier, serial = (int(number) for number in copies[first, units[0]])
-        copier -= 1
+        copier, serial = int(copies[first, units[0]]) - 1, int(self._serial[where[first, units[0]]])
         copy = next(copy for copy in self._copies if copy.serial == serial)
         count = len(np.unique(positions))
         offset = int(resolved.offsets()[first])

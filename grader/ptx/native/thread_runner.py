@@ -32,7 +32,7 @@ from grader.ptx.native.memories import Residence, ResidentMemory
 from grader.ptx.native.quad_bodies import LANES
 from grader.ptx.native.threads import FILLS
 from grader.ptx.native.whole_threads import WholeThreads, written
-from grader.ptx.records import Index3
+from grader.ptx.records import Hazard, Index3
 
 CHARGE = 6
 """Thread-instructions that are charged as one: one to two billion a second and core are carried out."""
@@ -136,15 +136,19 @@ class Threads:
 
         return put_back
 
-    def learn(self, watched: bool, hazards: int, budget: Budget, threads: int) -> bool:
+    def learn(self, watched: bool, hazards: Sequence[Hazard], budget: Budget, threads: int, left: int = 0) -> bool:
         """What was found where observers have seen blocks; whether the others may and should be carried out so.
 
         budget: what so many threads took in the interpreter, which is faster where loops are carried out at once.
+        left: thread-instructions of the others.
         """
         wanted = self._wanted
+        if left >= RACING:
+            # Copies that nobody waits for have mostly come by then.
+            hazards = [h for h in hazards if h.kind != "race" or (h.within_warp and h.detail != "unfinished_copy")]
         wanted.a_thread = budget.thread_instructions // threads
         wanted.watched |= watched
-        wanted.refused |= hazards > 0 or self.is_slower_than(budget)
+        wanted.refused |= bool(hazards) or self.is_slower_than(budget)
         return wanted.watched and not wanted.refused
 
     def is_slower_than(self, budget: Budget) -> bool:

@@ -135,7 +135,7 @@ def test_a_long_kernel_whose_blocks_race_goes_on_thread_by_thread(
     monkeypatch: pytest.MonkeyPatch, who: str, goes_on: bool
 ) -> None:
     """Not one whose threads of one warp race: they go in step."""
-    monkeypatch.setattr("grader.ptx.launch.RACING", 0)
+    monkeypatch.setattr(thread_runner, "RACING", 0)
     place = "blockIdx.x % 8 * 40 + threadIdx.x % 20 + (threadIdx.x < 32 ? 0 : 20)" if not goes_on else "threadIdx.x"
     source = f"__global__ void k(int* out, const unsigned* in) {{ {WHERE} if ({who}) out[{place}] = 7; }}"
     _, _, memory, _ = run(source, [np.zeros(N, np.int32), BITS], False, (N // 256,), (256,))
