@@ -338,7 +338,7 @@ class _Run:
         except TakesLong:
             put_back()
             is_short = False
-        is_regular = threads.learn(True, outcome.hazards.report(), outcome.budget, every)
+        is_regular = threads.learn(watched=True, hazards=outcome.hazards.report(), budget=outcome.budget, threads=every)
         if is_short:
             return outcome
         return self._begun_anew(threads, CAUTION) if is_regular else None
@@ -355,7 +355,7 @@ class _Run:
         outcome = self._begin(None)
         if not self._run_threads(outcome, threads, [(0, self._total)], instructions // self._total + 1):
             return None
-        threads.learn(True, (), outcome.budget, every)
+        threads.learn(watched=True, hazards=(), budget=outcome.budget, threads=every)
         return outcome
 
     def _carried(self, outcome: Outcome, threads: Threads | None) -> Outcome:

@@ -28,10 +28,10 @@ OUTSIDE = {
         "tex.grad.2d",
         2,
     ),
-    "cube": (
+    "gather": (
         'extern "C" __global__ void k(float* out, cudaTextureObject_t texture) {\n'
-        "    out[threadIdx.x] = texCubemap<float4>(texture, 1.0f, 0.0f, 0.0f).x;\n}",
-        "tex.cube",
+        "    out[threadIdx.x] = tex2Dgather<float4>(texture, 1.0f, 0.0f, 0).x;\n}",
+        "tld4.r.2d",
         2,
     ),
 }
