@@ -419,6 +419,7 @@ OWN: Mapping[str, Mapping[str, Value]] = {
     "intake.renamed": {"name": "transpose.cu.txt", "meant": "transpose.cu"},
     "checks.launch.exchanged": {"first": "rows", "first_given": "cols", "second": "cols", "second_given": "rows"},
     "programs.copy_other_pitch": {"array": "d_out", "pitch": 512, "given": 64},
+    "checks.host_code.other_type": {"host": "h_in", "other": "double", "array": "d_in", "type": "float"},
     "programs.raised_for_another": {"kernel": "transposeShared", "other": "transposeNaive", "bytes": 50176},
     "programs.launch_refused": {"kernel": "scale", "why": "invalid device function"},
     "checks.technique.reads": {"reads": 5.2, "allowed": 1.5},

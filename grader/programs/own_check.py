@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MAX_LINES = 400
 MAX_LINE = 200
 _WRONG = re.compile(
-    r"\bfail(?:ed|ure|s)?\b|\bmis-?match(?:es|ed)?\b|\bincorrect\b|\bwrong\b|\berrors?\b|\bdiffers?\b|\binvalid\b"
+    r"\bfail(?:ed|ure|s)?\b|\bmis-?match(?:es|ed)?\b|\bincorrect\b|\bwrong\b|\berrors?\b|\bbad\b|\bdiffers?\b|\binvalid\b"
     r"|\b(?:not|un)[ -]?(?:equal|ok|correct|match(?:ing)?|identical|the same)\b|\bdo(?:es)?(?: not|n't) match\b"
     r"|\bневерн|\bне верн|\bошиб|\bнеправильн|\bне совпа|\bрасхожд|\bне равн",
     re.IGNORECASE,
@@ -363,6 +363,15 @@ def compares(whole: str) -> bool:
 def holds_comparison(text: str) -> bool:
     """Whether elements, or magnitudes of differences, are compared in a piece of host code."""
     return any(pattern.search(text) for pattern in (_COMPARES, _DIFFERENCE)) or _measures(text)
+
+
+# `got[i] != want[j]`, `fabs(got[i] - want[i])`, elements of two arrays.
+_ELEMENTS = re.compile(r"\b(\w+)\s*\[[^;\n]{1,80}\]\s*(?:[!=]=|-)\s*(?!\1\b)(?:\w+(?:\.|->))?\w+\s*\[")
+
+
+def lines_compared(text: str) -> list[int]:
+    """Return the lines of a file's text in which elements of two arrays are held against each other."""
+    return [number for number, row in enumerate(text.split("\n"), 1) if _ELEMENTS.search(row)]
 
 
 def _measures(text: str) -> bool:

@@ -43,13 +43,15 @@ FAULTS_OF: Mapping[Literal["copy", "launch", "lifetime", "time"], frozenset[str]
     "lifetime": frozenset({"use_after_free", "double_free", "wrong_free"}),
     "time": frozenset(
         {"clock_before_end", "event_not_recorded", "event_not_reached", "event_order", "event_of_nothing"}
-        | {"event_not_renewed", "time_of_failed_launch"}
+        | {"event_not_renewed", "time_of_failed_launch", "gave_up"}
     ),
 }
 """Kinds of findings of the runtime's, by the kind of fault of host code that they are."""
 HOST_FAULTS = frozenset({"leak"}).union(*FAULTS_OF.values())
 """Findings of a run that are the host code's doing."""
 GIVES_UP = frozenset({"programs.uncaught", "programs.aborted"})
+CUT_SHORT = frozenset({"programs.launch_limit", "programs.launch_steps", "programs.too_long"})
+"""What ends a run that is beyond its limits, counted: what was printed before is of whole launches."""
 
 
 Way = Literal["half", "up", "down"]
@@ -85,11 +87,11 @@ class Results:
         elif self._stopped is not None and self.forgiven is None:
             self.forgiven = self._stopped, observations[-1]
         elif self._falsifies is not None:
-            self._falsified[self._falsifies] = observations[-1]
-        elif has_results(observations[-1]) and all(
-            _kernels(observations[-1]) >= _kernels(one) for one in observations[: self._traced]
+            self._falsified[self._falsifies] = without_cut(observations[-1])
+        elif has_results(one := without_cut(observations[-1])) and all(
+            _kernels(one) >= _kernels(other) for other in observations[: self._traced]
         ):
-            self.whole = self._asked[-1], observations[-1]
+            self.whole = self._asked[-1], one
         if self.whole is not None:
             self._falsifies = self._next_way(self.whole[1])
             falsifying = msgspec.structs.replace(WITH_RESULTS, falsifies=self._falsifies or "")
@@ -108,7 +110,11 @@ class Results:
     def _next_way(self, whole: Observation) -> Way | None:
         """Return how results are falsified next; the third way only where the program does not notice one of two."""
         words = said(whole)
-        is_right = whole.exit == 0 and any(word.kernel for word in words) and all(word.is_right for word in words)
+        is_right = (
+            (whole.exit == 0 or _is_cut(whole))
+            and any(word.kernel for word in words)
+            and all(word.is_right for word in words)
+        )
         if not is_right or not any(copy.way == "out" for copy in whole.copies):
             return None
         if len(self._falsified) == 2 and not self._not_noticed(whole, "half"):
@@ -151,7 +157,12 @@ def _kernels(observation: Observation) -> set[str]:
 
 
 def _is_small(observation: Observation) -> bool:
-    threads = sum(math.prod(launch.grid) * math.prod(launch.block) for launch in observation.launches)
+    """Whether all kernels may come to be launched within the limits: at larger sizes than that the run is cut short."""
+    left, threads = _kernels(observation), 0
+    for launch in observation.launches:
+        if left:
+            left.discard(launch.display)
+            threads += math.prod(launch.grid) * math.prod(launch.block)
     return threads * FEWEST_PER_THREAD <= WITH_RESULTS.kernel_instructions
 
 
@@ -160,7 +171,19 @@ def _has_ended(observation: Observation) -> bool:
     return observation.exit is not None or (observation.cause is not None and observation.cause.id in CRASHES)
 
 
+def _is_cut(observation: Observation) -> bool:
+    return observation.cause is not None and observation.cause.id in CUT_SHORT
+
+
+def without_cut(observation: Observation) -> Observation:
+    """Return a run without the launch at which a limit ended it: a program goes through its sizes, small ones first."""
+    if not _is_cut(observation):
+        return observation
+    whole = [launch for launch in observation.launches if launch.status != "traced"]
+    return msgspec.structs.replace(observation, launches=whole)
+
+
 def has_results(observation: Observation) -> bool:
     """Whether every launch of a run was executed, so that its results count."""
     whole = all(launch.status != "traced" for launch in observation.launches)
-    return _has_ended(observation) and bool(observation.launches) and whole
+    return (_has_ended(observation) or _is_cut(observation)) and bool(observation.launches) and whole

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 from grader.repair import nodes
 from grader.repair.function import Change, Function, Variable, parameter_nodes
 from grader.repair.host_arguments import Host, statement_of
-from grader.repair.launches import Launch, axes_of, named_like, shared_changes, source_of
-from grader.submission.cpp.tree import LOOPS, declared_name
+from grader.repair.launch_sites import Launch, axes_of, callee_of, rows_of, source_of
+from grader.repair.launches import named_like, shared_changes
+from grader.submission.cpp.tree import LOOPS, ParsedFile, declared_name
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -138,7 +139,7 @@ def flat_changes(launch: Launch, constants: Mapping[str, int]) -> Iterator[Chang
 def launch_call_changes(host: Host, launch: Launch, kernels: Collection[str]) -> Iterator[Change]:
     """Yield what may be wrong of a launch in itself; kernels: those that are launched nowhere."""
     function = launch.function
-    called = _callee(launch)
+    called = callee_of(launch)
     yield from _named_crosswise(host, launch)
     yield from _without_bytes(host, launch)
     for name in sorted(kernels):
@@ -168,6 +169,18 @@ def launch_call_changes(host: Host, launch: Launch, kernels: Collection[str]) ->
             cost = 1.2 if function.text(launch.grid) == "1" else 1.9
             yield function.replacement("launch", launch.grid, text, cost, "grid", "grid", line=launch.line)
     yield from other_arguments(launch, host.launches)
+
+
+def row_changes(parsed: ParsedFile, kernels: Collection[str]) -> Iterator[Change]:
+    """Yield kernels that nothing launches for rows of a table that name another: sooner where that has several rows."""
+    rows = list(rows_of(parsed))
+    counts = Counter(launch.callee for launch, _called in rows)
+    for launch, called in rows:
+        for name in sorted({*kernels} - counts.keys()):
+            cost = 0.6 if counts[launch.callee] > 1 else 1.4
+            words = {word.lower() for word in re.findall(r'"(\w{3,})"', launch.function.text(launch.row or called))}
+            cost -= 0.4 * any(word in name.lower() for word in words)
+            yield launch.function.replacement("host", called, name, cost, "kernel", "kernel", line=launch.line)
 
 
 def _is_named_so(launch: Launch) -> bool:
@@ -205,13 +218,6 @@ def _without_bytes(host: Host, launch: Launch) -> Iterator[Change]:
         yield Change("launch", launch.line, (edit,), 0.2, "shared_bytes", "no_bytes")
     if not unused:
         yield from shared_changes(launch, {})
-
-
-def _callee(launch: Launch) -> Node | None:
-    call: Node | None = launch.grid
-    while call is not None and call.type != "call_expression":
-        call = call.parent
-    return call.child_by_field_name("function") if call is not None else None
 
 
 def instances(launch: Launch, numbers: Collection[str]) -> Iterator[Change]:

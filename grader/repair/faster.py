@@ -33,7 +33,7 @@ from grader.repair.faster_changes import (
 from grader.repair.faster_elements import element_changes, tile_changes, with_rows
 from grader.repair.faster_values import arithmetic_changes, register_changes, restrict_changes
 from grader.repair.function import Change, changed, functions_of
-from grader.repair.launches import launches_of
+from grader.repair.launch_sites import launches_of
 from grader.repair.program import READING, Rerun, is_other, is_right, rebound
 from grader.repair.ranking import kernels_at
 from grader.repair.screen import Budget

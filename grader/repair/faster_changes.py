@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from grader.repair.function import Change, Function
-from grader.repair.launches import Launch, axes_of, source_of
+from grader.repair.launch_sites import Launch, axes_of, source_of
 from grader.repair.nodes import operator_of, sides_of, unbracketed, value_of
 from grader.repair.several_places import OTHER, array_changes, axis_places, numbers_of, replaced_in
 from grader.submission.cpp.tree import ParsedFile, declared_name, descendants, qualifiers_of

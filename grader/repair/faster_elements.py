@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from grader.launching.kernel import BoundKernel
 from grader.repair.function import Change, Function
-from grader.repair.launches import Launch, axes_of
+from grader.repair.launch_sites import Launch, axes_of
 from grader.repair.nodes import ancestors, inner_of, listed, operator_of, sides_of, terms_of, value_of
 from grader.repair.several_places import axis_places
 from grader.submission.cpp.tree import LOOPS, declared_name, descendants, qualifiers_of

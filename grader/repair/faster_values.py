@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from grader.repair.function import Access, Change, Function, parameter_nodes
-from grader.repair.launches import Launch
+from grader.repair.launch_sites import Launch
 from grader.repair.nodes import (
     ancestors,
     arguments_of,

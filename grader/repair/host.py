@@ -42,6 +42,7 @@ WAITS = ("programs.read_before", "programs.stream_race", "programs.host_changed"
 """How ids begin of faults of a host that does not wait."""
 MOVED = ("earlier", "later")
 INSTANCE = "checks.launch.instance"
+FREED_AGAIN = ("programs.double_free_of", "programs.double_free_again")
 NAMED: Mapping[str, tuple[str, ...]] = {
     "checks.launch.exchanged": ("arguments",),
     "checks.launch.exchanged_fields": ("fields",),
@@ -50,7 +51,7 @@ NAMED: Mapping[str, tuple[str, ...]] = {
     "checks.launch.never_launched": ("kernel",),
     "checks.launch.launched_instead": ("kernel",),
     "checks.host_code.copied_early": MOVED,
-    "checks.host_code.copied_other": ("source",),
+    "checks.host_code.copied_other": ("source", "swap"),
     "checks.host_code.compared_early": ("earlier",),
     "checks.host_code.filled_late": MOVED,
     "checks.host_code.filled_twice": ("target",),
@@ -84,9 +85,28 @@ NAMED: Mapping[str, tuple[str, ...]] = {
     "programs.overwritten": MOVED,
     "programs.freed_before_launch": MOVED,
     "programs.use_after_free": MOVED,
+    **dict.fromkeys(("programs.double_free", *FREED_AGAIN), ("extra", "freed_early", "freed_other", "later")),
+    **dict.fromkeys(("programs.free_host", "programs.free_inside"), ("freed_other",)),
+    "programs.gave_up": ("inverted",),
+    "checks.host_code.zeros_copied": ("fraction",),
 }
 """What a fault says is to be changed, by the id of its message: details of changes."""
-ANYWHERE = frozenset({"bytes", "size", "fetch", "break", "recorded", "recorded_after", "handed", *MOVED})
+ANYWHERE = frozenset(
+    {
+        "bytes",
+        "size",
+        "fetch",
+        "break",
+        "recorded",
+        "recorded_after",
+        "handed",
+        "kernel",
+        "inverted",
+        "fraction",
+        "swap",
+        *MOVED,
+    }
+)
 """Changes that may stand in another line than their fault: where a size is defined, or what comes too early."""
 
 
@@ -206,6 +226,8 @@ def _ranked(original: Original, subjects: Sequence[_Subject]) -> list[tuple[Pars
             never.add(subject.kernel.binding.kernel.name)
         for file, line, message in subject.faults():
             lines.setdefault(file, set()).add(line)
+            if message.id in FREED_AGAIN and isinstance(at := message.data.get("at"), int):
+                lines[file].add(at)
             mentioned = _arrays_of(message)
             arrays |= mentioned
             if message.id.rpartition(".")[2] in UNFILLED:
@@ -253,9 +275,14 @@ def _is_named(change: Change, parsed: ParsedFile, file: str, line: int, message:
         return False
     if message.id.startswith(WAITS) and change.detail == "stream":
         return True
+    if message.id == "programs.stream_race" and change.group == "ends":
+        # A call that two streams make of the same place has lost what its place depends on.
+        return change.line == line == message.data.get("line")
     if message.id.startswith(WAITS):
         return change.detail == "wait" and (change.line == line or 0 < _launched(message) < change.line)
-    if change.detail not in NAMED.get(message.id, ()) or (change.line != line and change.detail not in ANYWHERE):
+    if change.detail not in NAMED.get(message.id, ()) or (
+        change.line not in (line, message.data.get("at")) and change.detail not in ANYWHERE
+    ):
         return False
     if change.detail in ("arguments", "fields"):
         handed_over = (message.data.get("first_given"), message.data.get("second_given"))

@@ -7,14 +7,13 @@ factor: in the call itself, where the size is computed, or in what a function th
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 from grader.repair.function import Change, Function, host_functions, parameter_nodes
-from grader.repair.launches import Launch, launches_of
+from grader.repair.launch_sites import Launch, launches_of
 from grader.repair.nodes import arguments_of, is_statement, listed, named_in, operator_of, sides_of, value_of
 from grader.submission.cpp.tree import ParsedFile, declared_name, descendants
 from grader.submission.structs import fields_of
@@ -92,17 +91,6 @@ def statement_of(function: Function, node: Node) -> Node | None:
     return None
 
 
-_CHECKED = re.compile(r"(?:(?P<macro>\w+)\s*\(\s*)?cuda[A-Z]\w*\s*\(")
-
-
-def checked(function: Function) -> str:
-    """Return how most calls of the runtime stand in a function: bare, or within a macro that looks at their result."""
-    calls = [_CHECKED.match(function.text(n)) for n in function.statements if n.type == "expression_statement"]
-    macros = Counter(match["macro"] or "" for match in calls if match is not None)
-    macro = macros.most_common(1)[0][0] if macros else ""
-    return f"{macro}({{}});" if macro else "{};"
-
-
 DIRECTIONS = ("cudaMemcpyHostToDevice", "cudaMemcpyDeviceToHost", "cudaMemcpyDeviceToDevice")
 MAX_NAMES = 6
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -137,7 +125,11 @@ def other_ends(host: Host, call: Call, index: int) -> list[str]:
             if "Symbol" in other.name:
                 texts[other.text(int("From" in other.name))] = None
         text = host.parsed.source.text
-        texts |= dict.fromkeys(re.findall(r"\b__(?:constant|device)__\s+(?:[\w:]+\s+){1,4}(\w+)\s*[\[;=]", text))
+        for declared in re.findall(
+            r"\b__(?:constant|device)__\s+(?:[\w:]+\s+){1,4}(\w+\s*[\[;=,][^;{}()]{0,400})", text
+        ):
+            # `A[N][N], B[N][N], C[N][N]` in one declaration.
+            texts |= dict.fromkeys(re.findall(r"(?:^|,)\s*(\w+)", declared))
     else:
         side = side_of(call, index)
         for other in host.calls:
@@ -446,7 +438,9 @@ def _shortened(node: Node) -> Iterator[tuple[Node, Node]]:
 
 
 def _definition(function: Function, node: Node) -> Node:
-    """Return the expression that a named size is computed by; any other size itself."""
+    """Return the expression that a named size is computed by, be it in a function of its own; any other size itself."""
+    if node.type == "call_expression" and not arguments_of(node):
+        return _returned(function, node) or node
     if node.type != "identifier":
         return node
     name = function.text(node)
@@ -457,6 +451,16 @@ def _definition(function: Function, node: Node) -> Node:
         if value is not None and declared_name(other) == name and value.type != "number_literal":
             return value
     return node
+
+
+def _returned(function: Function, call: Node) -> Node | None:
+    """Return the expression that a function of the program's own gives back, where it does nothing else."""
+    name = re.split(r"\.|->|::", function.callee(call))[-1].strip()
+    for other in host_functions(function.parsed):
+        statements = [n for n in other.body.named_children if is_statement(n)]
+        if other.item.name.rpartition("::")[2] == name and [n.type for n in statements] == ["return_statement"]:
+            return next((n for n in statements[0].named_children if n.type != "comment"), None)
+    return None
 
 
 def _widths(call: Call, *callers: Function) -> list[str]:

@@ -12,10 +12,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from grader.repair import host_arguments
-from grader.repair.blocks import cap_changes, instances, launch_call_changes, limit_changes, loop_changes
+from grader.repair.blocks import (
+    cap_changes,
+    instances,
+    launch_call_changes,
+    limit_changes,
+    loop_changes,
+    row_changes,
+)
 from grader.repair.function import Change, Function, host_functions, parameter_nodes
-from grader.repair.host_arguments import checked, field_changes
+from grader.repair.host_arguments import field_changes
 from grader.repair.host_slips import host_slip_changes
+from grader.repair.launch_sites import checked
 from grader.repair.nodes import (
     ancestors,
     arguments_of,
@@ -72,6 +80,7 @@ def host_changes(
         yield from launch_call_changes(host, launch, kernels)
         yield from instances(launch, numbers)
         yield from limit_changes(launch)
+    yield from row_changes(host.parsed, kernels)
     yield from field_changes(host.parsed)
     yield from stream_changes(host.parsed)
     yield from given_changes(host.parsed)
@@ -120,17 +129,20 @@ def stream_changes(parsed: ParsedFile) -> Iterator[Change]:
 
 
 def _index_changes(function: Function, place: Node, *, is_twice: bool) -> Iterator[Change]:
-    """Yield another element of an array of streams, where the same one is waited for again and again: in a loop that of
-    its counter, else the next."""
-    index = index_of(place) if _is_waited_for(function, place) else None
+    """Yield another element of an array of streams, where the same one is waited for again and again, or all else in a
+    loop takes that of its counter: in a loop that, else the next."""
+    index, is_waited_for = index_of(place), _is_waited_for(function, place)
     if index is None or not function.text(index).isdigit():
         return
     for loop in (outer for outer in ancestors(place, function.body) if outer.type == "for_statement"):
         start = loop.child_by_field_name("initializer")
         counters = start.children_by_field_name("declarator") if start is not None else []
         for counter in filter(None, map(declared_name, counters)):
-            yield function.replacement("host", index, counter, 0.2, "stream", "stream")
-    if is_twice:
+            own = function.text(place)
+            meant = own[: own.rindex("[")] + f"[{counter}]"
+            if is_waited_for or meant in "".join(function.text(loop).split()):
+                yield function.replacement("host", index, counter, 0.2, "stream", "stream")
+    if is_twice and is_waited_for:
         yield function.replacement("host", index, str(int(function.text(index)) + 1), 0.3, "stream", "stream")
 
 
@@ -216,7 +228,10 @@ def _places(host: host_arguments.Host, call: host_arguments.Call) -> Iterator[Ch
             # In a loop it is freed more than once.
             yield _later(call, used[-1], 0.8)
         detail = "freed_early" if _is_freed_once(host, call) else "extra"
-        yield replace(Change("host", call.line, (away,), 1.9, "order", detail), code=function.text(call.node))
+        # What frees several arrays is where they are to be freed.
+        beside = sum(c.name in host_arguments.FREES and c.function.item == function.item for c in host.calls)
+        cost = 1.9 if beside > 1 else 1.7
+        yield replace(Change("host", call.line, (away,), cost, "order", detail), code=function.text(call.node))
         return
     is_back = "DeviceToHost" in call.text(3) or "FromSymbol" in call.name
     for near, statement in enumerate(reversed(before) if not is_back else ()):

@@ -12,17 +12,19 @@ from typing import TYPE_CHECKING
 
 from grader.repair.comparisons import precedence_change
 from grader.repair.function import Change, Function, host_functions
-from grader.repair.host_arguments import ALLOCATES, COPIES, Call, Host, checked, other_ends, statement_of
-from grader.repair.launches import Launch
+from grader.repair.host_arguments import ALLOCATES, COPIES, FREES, Call, Host, other_ends, statement_of
+from grader.repair.launch_sites import Launch, checked
 from grader.repair.nodes import ancestors, arguments_of, is_statement, listed, operator_of, sides_of, value_of
-from grader.submission.cpp.tree import LOOPS, declared_name, descendants
+from grader.repair.several_places import replaced_in
+from grader.submission.cpp.tree import LOOPS, ParsedFile, declared_name, descendants, node_text
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _SIZE_OF = re.compile(r"sizeof\s*\(?\s*(\w+)\s*\)?")
 _WITH_ELEMENTS = frozenset(["fwrite", "fread", "malloc", "calloc", "realloc", "memcpy", "memmove", "memset"])
-_POINTER = re.compile(r"(\w+)\s*(\+.*)", re.DOTALL)
+_POINTER = re.compile(r"((?:\w+(?:\.|->))*\w+)\s*(\+.*)", re.DOTALL)
+_ARRAY = re.compile(r"(?:\w+(?:\.|->))*\w+")
 _IS_PARITY = re.compile(r"%\s*2\b|&\s*1\b")
 _LEAVES = ("break_statement", "return_statement", "continue_statement", "goto_statement", "throw_statement")
 _COPIES = ("cudaMemcpy", "cudaMemcpyAsync")
@@ -58,6 +60,10 @@ def host_slip_changes(host: Host, unread: Collection[str] = ()) -> Iterator[Chan
     yield from handed_changes(host)
     for function in host_functions(host.parsed):
         yield from _other_frees(function)
+        yield from _fractions(function)
+        yield from _inverted(function)
+    yield from _inverted_in_macros(host.parsed)
+    yield from _left_unfreed(host)
 
 
 def _breaks(launch: Launch) -> Iterator[Change]:
@@ -213,6 +219,57 @@ def _other_frees(function: Function) -> Iterator[Change]:
             yield function.replacement("host", node, text, 0.3, "frees", "frees")
 
 
+def _left_unfreed(host: Host) -> Iterator[Change]:
+    """`cudaFree(a)` of another array, that is allocated and that nothing frees."""
+    freed = {call.text(0) for call in host.calls if call.name in FREES}
+    allocated = [call.text(0).rpartition("&")[2].strip() for call in host.calls if call.name in ALLOCATES]
+    for call in host.calls:
+        for name in dict.fromkeys(allocated) if call.name in FREES else ():
+            if name not in freed and name:
+                yield call.function.replacement("host", call.arguments[0], name, 0.3, "frees", "freed_other")
+
+
+_WHOLE = re.compile(r"\d+|(?:std\s*::\s*)?rand\s*\(\s*\)")
+_REAL = re.compile(r"\d\.|\.\d|float|double")
+
+
+def _fractions(function: Function) -> Iterator[Change]:
+    """`1 / (2 * R + 1)` and `rand() / RAND_MAX` of the host, which drop their fractions, as quotients of `float`."""
+    for node in function.nodes:
+        above, below = sides_of(node) if operator_of(node) == "/" else (None, None)
+        if above is None or below is None or not _WHOLE.fullmatch(function.text(above)):
+            continue
+        if not _REAL.search(function.text(below)):
+            text = function.text(above)
+            text = f"{text}.0f" if text.isdigit() else f"(float){text}"
+            yield function.replacement("host", above, text, 0.6, "fraction", "fraction", line=function.line(node))
+
+
+def _inverted(function: Function) -> Iterator[Change]:
+    """What is done if a call succeeds in place of if it fails, or the other way round."""
+    for node in function.nodes:
+        sign, operator = operator_of(node), node.child_by_field_name("operator")
+        if sign in ("==", "!=") and operator is not None and "cudaSuccess" in function.text(node):
+            other = "!=" if sign == "==" else "=="
+            yield function.replacement("host", operator, other, 0.4, "inverted", "inverted", line=function.line(node))
+
+
+def _inverted_in_macros(parsed: ParsedFile) -> Iterator[Change]:
+    for item in parsed.items:
+        body = item.node.child_by_field_name("value") if item.kind == "macro" and item.active else None
+        match = _ASKED_SUCCESS.search(node_text(body)) if body is not None else None
+        if body is None or match is None:
+            continue
+        text, at = node_text(body), match.start("sign")
+        other = "!=" if match["sign"] == "==" else "=="
+        edit = replaced_in(parsed, body, text[:at] + other + text[at + 2 :])
+        line = body.start_point.row + 1 + text.count("\n", 0, at)
+        yield Change("host", line, (edit,), 0.4, "inverted", "inverted")
+
+
+_ASKED_SUCCESS = re.compile(r"(?P<sign>[!=]=)\s*cudaSuccess\b")
+
+
 def _sizes_of_pointers(function: Function) -> Iterator[Change]:
     """`fwrite(a, sizeof(a), n, file)` with the size of an element in place of a pointer's."""
     pointers = {declared_name(n) for n in descendants(function.item.node) if n.type == "pointer_declarator"}
@@ -304,7 +361,7 @@ def _offsets(call: Call) -> Iterator[Change]:
             yield call.function.replacement(
                 "host", call.arguments[other], parts[1], 0.5, "ends", detail, line=call.line
             )
-        if parts is not None and re.fullmatch(r"\w+", call.text(index)):
+        if parts is not None and _ARRAY.fullmatch(call.text(index)):
             edit = call.function.inserted(call.arguments[index].end_byte, f" {parts[2]}")
             yield Change("host", call.line, (edit,), 0.8, "ends", "source" if index else "target")
 
@@ -317,13 +374,17 @@ def _swaps(host: Host) -> Iterator[Change]:
         loop = next((n for n in ancestors(launch.grid, function.body) if n.type in LOOPS), None)
         body = loop.child_by_field_name("body") if loop is not None else None
         known = function.known_at(launch.grid)
-        names = [text for n in launch.arguments if (text := function.text(n)) in known and known[text].role == "array"]
+        # Members are arrays where both are handed over side by side: `b.front, b.back`.
+        texts = [function.text(n) for n in launch.arguments]
+        members = [text for text in texts[:2] if _ARRAY.fullmatch(text) and text not in known and "." in text]
+        names = [text for text in texts if text in known and known[text].role == "array"]
+        names = names if len(names) > 1 else members
         if statement is None or body is None or body.type != "compound_statement" or len(names) < 2:
             continue
         if not any(is_statement(n) and "swap" in function.text(n) for n in listed(body)):
             last = listed(body)[-1]
             text = f"\n{function.indent(last)}std::swap({names[0]}, {names[1]});"
-            yield function.insertion("host", last.end_byte, text, 1.0, "swap", "swap", line=function.line(last))
+            yield function.insertion("host", last.end_byte, text, 0.6, "swap", "swap", line=function.line(last))
 
 
 def handed_changes(host: Host) -> Iterator[Change]:

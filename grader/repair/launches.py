@@ -1,149 +1,32 @@
-"""A launch in host code, where its grid and block come from, and changes of what stands in it."""
+"""Changes of what stands in a launch: its grid and block, shared memory and arguments."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING
 
-from grader.repair.function import Change, Function, host_functions, is_rounded_down
-from grader.repair.nodes import ancestors, arguments_of, condition_of, listed, named_in, operator_of, sides_of
-from grader.repair.several_places import replaced_in
+from grader.repair.function import Change, Function
+from grader.repair.launch_sites import (
+    NAMES,
+    Launch,
+    axes_of,
+    definitions_of,
+    macros_rounded_up,
+    quotients_before,
+    rounded_down,
+    rounded_up,
+    sides_given,
+    source_of,
+)
+from grader.repair.nodes import ancestors, arguments_of, condition_of, listed, named_in, operator_of
 from grader.submission.cpp.tree import ParsedFile, declared_name, descendants
 from grader.submission.lexical import Edit
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
-
-MAX_STEPS = 4
-"""Variables that are followed from a launch to where their values come from."""
-NAMES = ("identifier", "type_identifier", "parameter_declaration")
-"""What a variable may be to the parser, which takes `dim3 grid(x, y)` for a function of types x and y."""
-_QUOTIENT = re.compile(r"[\s(]*(\w+|\(\w+\))\s*/\s*(\w+|\(\w+\))[\s)]*")
-
-
-def axes_of(function: Function, node: Node) -> list[Node]:
-    """Return the values of a grid's or a block's sides where it is defined; the node itself where it is a number."""
-    if node.type == "call_expression":
-        return arguments_of(node) if function.callee(node) == "dim3" else [node]
-    if node.type == "initializer_list":
-        return listed(node)
-    if node.type not in NAMES:
-        return [node]
-    set_apart = _members(function, node)
-    if set_apart:
-        return set_apart
-    for value in _definitions(function, node):
-        if value.type in ("argument_list", "parameter_list", "initializer_list"):
-            return listed(value)
-        if value.type == "call_expression":
-            return axes_of(function, value)
-        if value.type != "identifier":
-            return [node]
-    return [node]
-
-
-def _members(function: Function, node: Node) -> list[Node]:
-    """What `grid.x` and `grid.y` are set to before a launch."""
-    name = function.text(node)
-    by_axis: dict[str, Node] = {}
-    for other in function.nodes:
-        left = other.child_by_field_name("left") if other.type == "assignment_expression" else None
-        right = other.child_by_field_name("right") if left is not None else None
-        if left is not None and right is not None and other.start_byte < node.start_byte:
-            for axis in "xy":
-                if function.text(left).replace(" ", "") == f"{name}.{axis}":
-                    by_axis[axis] = right
-    return [by_axis[axis] for axis in "xy" if axis in by_axis] if "x" in by_axis else []
-
-
-def _definitions(function: Function, node: Node) -> list[Node]:
-    """Return the values that a variable is given before its use, the last one first."""
-    name, definitions = function.text(node), []
-    for other in function.nodes:
-        if other.start_byte >= node.start_byte:
-            break
-        if other.type == "init_declarator" and declared_name(other) == name:
-            value = other.child_by_field_name("value")
-            given = value or next((c for c in other.named_children if c.type == "argument_list"), None)
-            definitions += [given] if given is not None else []
-        elif other.type == "function_declarator" and declared_name(other) == name:
-            given = other.child_by_field_name("parameters")
-            definitions += [given] if given is not None else []
-        elif other.type == "assignment_expression":
-            left, right = sides_of(other)
-            if left is not None and right is not None and function.text(left) == name:
-                definitions.append(right)
-    return definitions[::-1]
-
-
-def _definitions_above(function: Function, node: Node) -> list[Node]:
-    """What a variable at file level is given, `const int BLOCKS = N / TILE`."""
-    items = function.parsed.by_name.get(function.text(node), ())
-    declared = [n for item in items if item.kind == "variable" and item.active for n in item.node.named_children]
-    values = [n.child_by_field_name("value") for n in declared if n.type == "init_declarator"]
-    return [value for value in values if value is not None]
-
-
-def source_of(function: Function, node: Node, stops: Callable[[Function, Node], bool] = lambda _f, _n: False) -> Node:
-    """The expression behind a variable, where it is computed in the function; the node itself else.
-
-    stops: names that are not followed.
-    """
-    for _step in range(MAX_STEPS):
-        definitions = _definitions(function, node) if node.type in NAMES and not stops(function, node) else []
-        # A number that has a name of its own is used elsewhere, too.
-        if not definitions or definitions[0].type in (
-            "argument_list",
-            "parameter_list",
-            "initializer_list",
-            "number_literal",
-        ):
-            break
-        node = definitions[0]
-    return node
-
-
-def rounded_down(function: Function, node: Node, depth: int = 0) -> Iterator[Node]:
-    """Yield the divisions that a number of blocks comes from and that are not rounded up."""
-    if depth > MAX_STEPS:
-        return
-    if node.type in NAMES:
-        definitions = _definitions(function, node) or _definitions_above(function, node)
-        # A number that it is given besides, `if (blocks == 0) blocks = 1`, is a limit.
-        computed = next((value for value in definitions if value.type != "number_literal"), None)
-        if computed is not None and computed.type != "argument_list":
-            yield from rounded_down(function, computed, depth + 1)
-    elif node.type == "binary_expression":
-        if operator_of(node) == "/":
-            if is_rounded_down(function, node) and not _has_remainder(node):
-                yield node
-            return
-        for child in node.named_children:
-            yield from rounded_down(function, child, depth)
-    elif node.type in ("parenthesized_expression", "call_expression", "argument_list", "cast_expression"):
-        for child in node.named_children:
-            yield from rounded_down(function, child, depth)
-
-
-def quotients_before(function: Function, node: Node) -> Iterator[Node]:
-    """Yield divisions that are not rounded up of what a number of blocks is rounded up from: `quads = n / 4` where
-    there are `(quads + 255) / 256` blocks."""
-    source = source_of(function, node)
-    left = source.child_by_field_name("left") if operator_of(source) == "/" else None
-    for name in named_in(left) if left is not None else ():
-        yield from rounded_down(function, name)
-
-
-def _has_remainder(node: Node) -> bool:
-    """Whether what is left over by a division is looked at beside it: `n / 4 + (n % 4 != 0)`."""
-    outer = node
-    while outer.parent is not None and operator_of(outer.parent) in ("+", "-"):
-        outer = outer.parent
-    return any(operator_of(part) == "%" for part in descendants(outer))
 
 
 def remainders(function: Function, source: Node) -> Iterator[Change]:
@@ -155,26 +38,6 @@ def remainders(function: Function, source: Node) -> Iterator[Change]:
             if own is not None and divisor is not None and function.text(own) != function.text(divisor):
                 edit = function.replaced(own, function.text(divisor))
                 yield Change("launch", function.line(other), (edit,), 0.7, "grid_rounded", "remainder")
-
-
-def rounded_up(function: Function, node: Node) -> Edit | None:
-    left, right = sides_of(node)
-    if left is None or right is None:
-        return None
-    divisor = function.text(right)
-    bracketed = f"({divisor})" if right.type == "binary_expression" else divisor
-    return function.replaced(node, f"({function.text(left)} + {divisor} - 1) / {bracketed}")
-
-
-def macros_rounded_up(function: Function, node: Node) -> Iterator[tuple[Node, Edit]]:
-    """Yield bodies of macros that a grid is written with, `#define BLOCKS (N / TILE)`, rounded up."""
-    for name in sorted(function.parsed.words(source_of(function, node))):
-        for item in function.parsed.by_name.get(name, ()):
-            body = item.node.child_by_field_name("value") if item.kind == "macro" and item.active else None
-            quotient = _QUOTIENT.fullmatch(function.text(body)) if body is not None else None
-            if body is not None and quotient is not None:
-                above, below = quotient.groups()
-                yield body, replaced_in(function.parsed, body, f"(({above} + {below} - 1) / {below})")
 
 
 def same_numbers(function: Function, grid: Node, side: Node, name: str) -> tuple[Edit, ...]:
@@ -222,47 +85,6 @@ MAX_FACTORS = 8
 """Names that a number of bytes is multiplied by."""
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
-    """A `kernel<<<grid, block, bytes>>>(…)` of a host function.
-
-    callee: as it is written, be it a pointer to a kernel, without its template's arguments, which are `given`.
-    shared: None where nothing stands there.
-    """
-
-    function: Function
-    line: int
-    callee: str
-    grid: Node
-    block: Node
-    shared: Node | None
-    arguments: tuple[Node, ...]
-    given: tuple[Node, ...] = ()
-
-
-def launches_of(parsed: ParsedFile) -> list[Launch]:
-    """Return every launch in the host code of a file, in order of the text."""
-    launches = []
-    for function in host_functions(parsed):
-        for node in function.nodes:
-            if node.type != "call_expression":
-                continue
-            callee, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
-            configuration = next((c for c in node.children if c.type == "kernel_call_syntax"), None)
-            parts = listed(configuration) if configuration is not None else []
-            if callee is None or arguments is None or len(parts) < 2:
-                continue
-            name = function.text(callee).partition("<")[0].strip()
-            shared = parts[2] if len(parts) > 2 else None
-            handed = tuple(listed(arguments))
-            of_template = callee.child_by_field_name("arguments") if callee.type == "template_function" else None
-            template_arguments = tuple(listed(of_template)) if of_template is not None else ()
-            launches.append(
-                Launch(function, function.line(node), name, parts[0], parts[1], shared, handed, template_arguments)
-            )
-    return launches
-
-
 _LEADING = re.compile(r"(?:d|h|dev|device|host|g|gpu)_?(?=[A-Za-z])", re.IGNORECASE)
 
 
@@ -274,18 +96,21 @@ def named_like(text: str, names: Sequence[str]) -> str:
 
 
 def crosswise(launches: Sequence[Launch], named_parameters: Sequence[Sequence[int | None]]) -> Iterator[Change]:
-    """Arguments that are called as the kernels' parameters are, in each other's place, exchanged at all launches.
+    """Arguments that are called as the kernels' parameters are, in each other's place, exchanged at all launches; one
+    that is, where the one in its place is called like none.
 
     named_parameters: of each argument of each launch the number of the parameter that it is named like, None for none.
     """
     crossed: dict[tuple[int, int], list[Change]] = {}
     for launch, places in zip(launches, named_parameters, strict=True):
         for one, other in enumerate(places):
-            if other is not None and one < other < len(places) and places[other] == one:
-                change = _exchanged(
-                    launch.function, launch.arguments[one], launch.arguments[other], 0.3, "crosswise", "arguments"
-                )
-                crossed.setdefault((one, other), []).append(change)
+            if other is None or one == other or other >= len(places) or places[other] not in (one, None):
+                continue
+            if places[other] is None or one < other:
+                cost = 0.3 if places[other] == one else 0.7
+                first, second = launch.arguments[one], launch.arguments[other]
+                change = _exchanged(launch.function, first, second, cost, "crosswise", "arguments")
+                crossed.setdefault((min(one, other), max(one, other)), []).append(change)
     for changes in crossed.values():
         edits = tuple(edit for change in changes for edit in change.edits)
         yield replace(changes[0], line=min(change.line for change in changes), edits=edits)
@@ -311,8 +136,16 @@ def launch_changes(
 
 def grid_changes(launch: Launch) -> Iterator[Change]:
     """Yield the axes of a grid exchanged, and numbers of blocks rounded up."""
-    function = launch.function
-    axes = axes_of(function, launch.grid)
+    yield from _sides_changed(launch.function, axes_of(launch.function, launch.grid), launch.grid)
+
+
+def given_grid_changes(parsed: ParsedFile) -> Iterator[Change]:
+    """The same of grids that no launch names: those of a macro, of a table, or that a function is handed."""
+    for function, declared, axes in sides_given(parsed):
+        yield from _sides_changed(function, axes, declared)
+
+
+def _sides_changed(function: Function, axes: Sequence[Node], place: Node) -> Iterator[Change]:
     if len(axes) >= 2 and function.text(axes[0]) != function.text(axes[1]):
         yield _exchanged(function, axes[0], axes[1], 1.0, "grid_axes", "axes")
         # `(rows + BX - 1) / BX, (cols + BY - 1) / BY`: the sizes are in each other's place, the block's sides are not.
@@ -323,7 +156,7 @@ def grid_changes(launch: Launch) -> Iterator[Change]:
     for axis in axes:
         source = source_of(function, axis)
         own = first_name(source) if operator_of(source) == "/" else None
-        sizes = [v.name for v in function.known_at(launch.grid).values() if v.role == "size" and v.start > 0]
+        sizes = [v.name for v in function.known_at(place).values() if v.role == "size" and v.start > 0]
         if own is not None and function.text(own) in sizes:
             # `(rows + 31) / 32` blocks along the columns.
             others = [name for name in sizes if name != function.text(own)]
@@ -433,6 +266,13 @@ def shared_changes(launch: Launch, constants: Mapping[str, int]) -> Iterator[Cha
         yield function.replacement("launch", source, f"{bracketed} * sizeof(float)", 1.2, "shared_bytes", "bytes")
     for factor in factors:
         yield function.replacement("launch", source, f"{bracketed} * {factor}", 1.7, "shared_bytes", "too_few_bytes")
+    names = [scalar for scalar in scalars if not scalar.isdigit()]
+    for number in (n for n in descendants(source) if n.type == "number_literal"):
+        # `threads + 2`: a margin for one size alone.
+        for name in names if number.parent is not None and operator_of(number.parent) == "+" else ():
+            edit = function.replaced(number, f"{function.text(number)} * {name}")
+            cost = 1.1 if name not in text else 1.8
+            yield Change("launch", function.line(number), (edit,), cost, "shared_bytes", "too_few_bytes")
     for square in _SQUARE.finditer(text):
         # An element more for each: `threads * (n * n + 1)`.
         start = function.at(source.start_byte) + square.start()
@@ -451,7 +291,7 @@ def shared_changes(launch: Launch, constants: Mapping[str, int]) -> Iterator[Cha
         # `min(n, 256)` threads, each of which takes several elements.
         limited = {
             word
-            for value in _definitions(function, node)[:1]
+            for value in definitions_of(function, node)[:1]
             if _LEAST.search(function.text(value))
             for word in function.parsed.words(value)
         }
@@ -471,7 +311,7 @@ def _calls_for_bytes(function: Function, source: Node) -> bool:
 
 def _counts_bytes(function: Function, source: Node) -> bool:
     """Whether a size says how large an element is, itself or where a name in it is given its value."""
-    texts = [source, *(value for node in named_in(source) for value in _definitions(function, node))]
+    texts = [source, *(value for node in named_in(source) for value in definitions_of(function, node))]
     return any("sizeof" in function.text(node) for node in texts) or _calls_for_bytes(function, source)
 
 

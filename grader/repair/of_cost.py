@@ -21,7 +21,7 @@ from grader.repair.faster_changes import axis_changes, block_changes, padding_ch
 from grader.repair.function import Change, Function, changed, functions_of, host_functions
 from grader.repair.host_arguments import COPIES, statement_of
 from grader.repair.host_calls import stream_changes
-from grader.repair.launches import Launch, axes_of, launches_of, source_of
+from grader.repair.launch_sites import Launch, axes_of, launches_of, source_of
 from grader.repair.nodes import listed, value_of
 from grader.repair.ranking import changes_of, in_order
 from grader.repair.several_places import axis_places

@@ -22,7 +22,8 @@ from grader.repair.function import Change, Function, changed, functions_of
 from grader.repair.host import ANYWHERE, NAMED, WAITS
 from grader.repair.host_arguments import directions_at, host_of
 from grader.repair.host_calls import host_changes, initial_changes, leaves_memory, lifetime_changes, waits
-from grader.repair.launches import grid_changes, launches_of
+from grader.repair.launch_sites import launches_of
+from grader.repair.launches import grid_changes
 from grader.repair.of_cost import COSTS, changed_program, cheaper, limits_beside
 from grader.repair.ranking import IN_PLANE, changes_of, in_order
 from grader.repair.symptom import faults

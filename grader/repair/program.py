@@ -19,7 +19,7 @@ from grader.lab.records import Sizes
 from grader.launching.kernel import BoundKernel
 from grader.launching.trial import Trials
 from grader.repair.function import Change, changed
-from grader.repair.launches import launches_of
+from grader.repair.launch_sites import launches_of
 from grader.repair.ranking import Failing, ranked
 from grader.repair.screen import Budget
 from grader.repair.symptom import LEAST_INSTRUCTIONS, MOST_INSTRUCTIONS, faults, instructions_of

@@ -16,12 +16,12 @@ from grader.repair.conditions import clip_changes, guard_changes, surplus_change
 from grader.repair.expressions import expression_changes
 from grader.repair.function import Change, Function, functions_of
 from grader.repair.host_arguments import field_changes
+from grader.repair.launch_sites import Launch, launches_of, rows_of
 from grader.repair.launches import (
-    Launch,
     crosswise,
+    given_grid_changes,
     grid_changes,
     launch_changes,
-    launches_of,
     named_like,
     shared_changes,
     sides_at,
@@ -58,6 +58,8 @@ def ranked_changes(
     return in_order(clues, ((f, c) for f, c in changes if not (symptom.is_stopped and c.group == "returns")))
 
 
+OF_ROWS = 0.1
+"""What a change of a table's row costs less than one of the launch that all rows share."""
 IN_PLANE = re.compile(r"\b(?:threadIdx|blockIdx|blockDim|gridDim)\.[yz]\b")
 """What is the same for all threads of a launch with one axis."""
 
@@ -204,6 +206,12 @@ def ranked(
             for launch in launches_of(parsed)
             if not kernels_at(original, parsed, launch) and _all_seen_at(original, parsed, launch, wanted)
             for change in (*grid_changes(launch), *shared_changes(launch, values))
+        ]
+        of_rows = [row for row, _called in rows_of(parsed) if row.callee in wanted]
+        given = [c for row in of_rows for c in (*grid_changes(row), *shared_changes(row, values))]
+        by_cost += [
+            (change.cost + shifts.get(change.group, 0.0) - OF_ROWS, change, False)
+            for change in (*given, *given_grid_changes(parsed))
         ]
         for launch, subject in launches:
             # What a kernel is handed then only a run shows.

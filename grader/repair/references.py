@@ -16,11 +16,13 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from grader.errors import InternalError, UsageError
 from grader.programs.execution import CompiledProgram
 from grader.programs.observation import sources_of
 from grader.programs.own_check import Reference, holds_comparison, references_in, said
-from grader.programs.records import Observation, Start
+from grader.programs.records import Observation, Start, is_limit
 from grader.programs.runs_with_kernels import WITH_RESULTS
 from grader.programs.starts import applied, changes
 from grader.repair.clues import clues_of
@@ -39,6 +41,8 @@ MAX_TRIED = 48
 """Changes of a program that are run at most."""
 MAX_AT_ONCE = 24
 """Changes that one program holds at most."""
+OF_CUT = 8
+"""What part of the work of a run that was cut short one with a change may take."""
 MAX_COMPILED = 3
 """Programs that are compiled for these: the second without the changes that do not compile."""
 SOONER = {"exchange": 0.8, "size": 0.8, "index": 0.4, "divisor": 0.4}
@@ -270,20 +274,27 @@ def _run(sources: Sequence[SourceText], run: SeenRun, choices: int, file: str) -
     try:
         program = sources_of(sources, texts).read(arguments)
         with closing(CompiledProgram(program)) as compiled:
-            for number in range(choices):
+            limits, words = WITH_RESULTS, len(run.said)
+            if not run.ended and is_limit(run.cause):
+                # It was cut short: what it says within a part of that is enough to tell the right change.
+                limits = structs.replace(limits, kernel_instructions=limits.kernel_instructions // OF_CUT)
+                before = compiled.run(Start(arguments, run.stdin), limits)
+                words = len(said(before)) if before is not None else 0
+            for number in range(choices if words else 0):
                 start = Start(arguments, run.stdin, files={CHOICE: str(number).encode()})
-                observation = compiled.run(start, WITH_RESULTS)
+                observation = compiled.run(start, limits)
                 if observation is None:
                     diagnostics = compiled.host.diagnostics if compiled.host is not None else ()
                     return None, {d.line for d in diagnostics if d.file == file}
-                if _is_right(observation, run):
+                if _is_right(observation, words):
                     return number, set()
     except (InternalError, UsageError):
         return None, set()
     return None, set()
 
 
-def _is_right(observation: Observation, run: SeenRun) -> bool:
-    """Whether a changed program calls all results right that it calls anything in `run`."""
+def _is_right(observation: Observation, least: int) -> bool:
+    """Whether a changed program calls all results right, in as many lines as before it was changed at least."""
     words = said(observation)
-    return observation.exit is not None and len(words) >= len(run.said) and all(word.is_right for word in words)
+    is_whole = observation.exit is not None or is_limit(observation.cause)
+    return is_whole and len(words) >= least and all(word.is_right for word in words)

@@ -266,6 +266,8 @@ def living_on(texts: Mapping[str, str]) -> Iterator[tuple[str, str, int]]:
                         yield declared_name(declarator), file, declarator.start_point.row + 1
 
 
+ONE_NUMBER = 8
+"""Bytes: what has more is an array."""
 # `if (got[i] - want[i] > 1e-5)`, `d = got[i].x - want[i].x`: a difference of elements of two arrays.
 _ELEMENT = r"\s*\[[^\[\];]{1,60}\](?:\s*(?:\.|->)\s*\w+)?"
 _DIFFERENCE = re.compile(rf"(?<![\w.)\]*/])(\w[\w.>-]*){_ELEMENT}\s*-\s*(?!\1\s*\[)\w[\w.>-]*{_ELEMENT}")
@@ -354,6 +356,85 @@ def fetched_over(
                 yield HostFault("copy", second.file, second.line, message)
 
 
+_COPIED = re.compile(r"\bcudaMemcpy(?:Async)?\s*\((?P<to>[^,;]{1,80}),(?P<of>[^,;]{1,80}),")
+_HOST = re.compile(r"\s*(?:\([^()]*\)\s*)?&?\s*(\w+)")
+_NUMBERS = "float|double|int|short|char|long"
+# `double *h`, `double h[`, `vector<double> h`; `float a, h`, whose type may be either.
+_TYPED = rf"\b({_NUMBERS})\s*" + r"(?:\*\s*(?:const\s+)?{0}\b|{0}\s*\[)|\bvector\s*<\s*(\w+)\s*>\s*{0}\b"
+_BESIDE = rf"\b(?:{_NUMBERS})\b" + r"[^;(){{}}]{{0,200}},\s*\*?\s*{0}\b"
+
+
+def of_other_type(run: SeenRun, kernel: str, texts: Mapping[str, str]) -> Iterator[HostFault]:
+    """Yield copies between an array of the host and one that a kernel takes for numbers of another type, one of both
+    of `double`."""
+    handed = [a for x in run.launches if x.kernel == kernel for a in x.arguments if a.serial and a.is_pointer]
+    held = {a.serial: a.type_text.rstrip("*").strip().removesuffix("const").strip() for a in handed}
+    for copy in (copy for copy in run.copies if copy.way in ("in", "out") and copy.serial in held):
+        text = texts.get(copy.file, "")
+        rows, own = text.split("\n"), held[copy.serial]
+        match = _COPIED.search(rows[copy.line - 1]) if 0 < copy.line <= len(rows) else None
+        name = _HOST.match(match["of" if copy.way == "in" else "to"]) if match is not None else None
+        if name is None or own not in ("float", "double", "int") or re.search(_BESIDE.format(name[1]), text):
+            continue
+        types = {one or other for one, other in re.findall(_TYPED.format(name[1]), text)}
+        if len(types) == 1 and not types & {own} and "double" in {own, *types}:
+            names = {"array": copy.array, "kernel": kernel, "host": name[1], "other": types.pop(), "type": own}
+            yield HostFault("copy", copy.file, copy.line, msg("checks.host_code.other_type", **names))
+
+
+# `int d = got[i] - want[i];`, `abs((int)(got[i] - want[i]))`: a difference without its fraction.
+_CUT = re.compile(
+    r"\b(?:int|long)\s+\w+\s*=\s*(?:f?abs\w*\s*\(\s*)?\w+\s*\[[^\[\];]{1,60}\]\s*-\s*\w+\s*\["
+    r"|\babs\w*\s*\(\s*(?:\(\s*(?:int|long)\s*\)|static_cast\s*<\s*(?:int|long)\s*>)\s*\(\s*"
+    r"\w+\s*\[[^\[\];]{1,60}\]\s*-\s*\w+\s*\["
+)
+
+
+def cut_differences(kernel: Kernel, texts: Mapping[str, str]) -> Iterator[HostFault]:
+    """Yield where the host cuts the difference of two elements to an integer, of a kernel all of whose arrays are of
+    floating-point numbers."""
+    arrays = [parameter for parameter in kernel.parameters if parameter.is_pointer]
+    if not arrays or any(not (parameter.dtype or "").startswith("float") for parameter in arrays):
+        return
+    for file, text in texts.items():
+        for match in _CUT.finditer(text):
+            line = text.count("\n", 0, match.start()) + 1
+            yield HostFault("copy", file, line, msg("checks.host_code.cut_difference"))
+
+
+def zeros_copied(runs: Sequence[SeenRun], kernel: Kernel) -> Iterator[HostFault]:
+    """Yield copies that fill with zeros alone what all launches of a kernel only read: nothing can come of these."""
+    names = _only_read(kernel)
+    for run in (run for run in runs if run.change is None and not run.probe):
+        launches = [launch for launch in run.launches if launch.kernel == kernel.name and not launch.refused]
+        read = [(x.line, a) for x in launches for a in x.arguments if a.name in names or " const*" in a.type_text]
+        zeros = {a.serial for _line, a in read if a.before == "zeros" and "copied" in a.origins and a.serial}
+        filled = {a.name for _line, a in read if a.before != "zeros"}
+        for argument in (a for _line, a in read if a.serial in zeros and a.name not in filled):
+            copy = next((c for c in run.copies if c.way == "in" and c.serial == argument.serial), None)
+            if copy is not None:
+                zeros.discard(argument.serial)
+                message = msg("checks.host_code.zeros_copied", array=argument.name)
+                yield HostFault("unfilled", copy.file, copy.line, message)
+
+
+def zero_constants(runs: Sequence[SeenRun], kernel: str, words: Collection[str]) -> Iterator[HostFault]:
+    """Yield copies of zeros alone to an array in constant memory that a kernel reads, whose results the program itself
+    calls wrong.
+
+    words: of the kernel's text.
+    """
+    for run in runs:
+        if not any(word.kernel == kernel and not word.is_right for word in run.said):
+            continue
+        filled = dict(pair for launch in run.launches if launch.kernel == kernel for pair in launch.filled)
+        for name, content in filled.items():
+            copy = next((c for c in run.copies if c.way == "in" and c.array.rpartition("::")[2] == name), None)
+            if name in words and copy is not None and len(content) > ONE_NUMBER and not any(content):
+                message = msg("checks.host_code.zeros_copied", array=name)
+                yield HostFault("unfilled", copy.file, copy.line, message)
+
+
 def not_noticed(runs: Sequence[SeenRun], kernel: str, texts: Mapping[str, str]) -> Iterator[HostFault]:
     """Yield that the program calls results of a kernel right which were made wrong.
 
@@ -365,6 +446,12 @@ def not_noticed(runs: Sequence[SeenRun], kernel: str, texts: Mapping[str, str]) 
         return
     for one in (one for run in runs for one in run.unnoticed if one.kernel == kernel):
         file, line = one.file, one.line
+        alike = list(_compared_alike(texts)) if one.what == "all" else []
+        if len(alike) == 1:
+            at_file, at_line, array = alike[0]
+            message = msg("checks.host_code.compared_with_itself", array=array)
+            yield HostFault("copy", at_file, at_line, message)
+            continue
         differences = list(_signed(texts)) if one.what in ("smaller", "larger") else []
         way = "signed" if len(differences) == 1 else "not_noticed"
         if len(differences) == 1:
@@ -379,3 +466,20 @@ def _signed(texts: Mapping[str, str]) -> Iterator[tuple[str, int]]:
         for number, row in enumerate(text.split("\n"), 1):
             if any(not _MAGNITUDE.search(row[: match.start()]) for match in _DIFFERENCE.finditer(row)):
                 yield file, number
+
+
+# `errors(gold, gold, n)`, `equal(a.begin(), a.end(), a.begin())`, `fabs(h[i] - h[i])`, `h[i] != h[i]`.
+_ALIKE = re.compile(
+    r"\b(?:memcmp|\w*(?:check|verif|compar|valid|correct|equal|same|match|diff|err)\w*)\s*\(\s*(?P<handed>[\w.>-]+)"
+    r"(?:\(\))?\s*,\s*(?P=handed)\s*[,()]"
+    r"|\bequal\s*\(\s*(?P<all>\w+)\.begin\(\)\s*,\s*(?P=all)\.end\(\)\s*,\s*(?P=all)\.begin\(\)"
+    r"|(?<![\w.])(?P<own>\w+)\s*(?P<at>\[[^\[\];]{1,60}\])\s*(?:-|[!=]=)\s*(?P=own)\s*(?P=at)",
+    re.IGNORECASE,
+)
+
+
+def _compared_alike(texts: Mapping[str, str]) -> Iterator[tuple[str, int, str]]:
+    """Yield file and line where an array is held against itself, and its name."""
+    for file, text in texts.items():
+        for match in _ALIKE.finditer(text):
+            yield file, text.count("\n", 0, match.start()) + 1, match["handed"] or match["all"] or match["own"]

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
+from math import prod
 
 from grader.message import Message, msg
 from grader.programs.moved import end_of_block
@@ -84,7 +85,7 @@ def flow_faults(
     if not _is_followed(run):
         return []
     faults = [
-        *_lost_results(run, kernels, graded),
+        *_lost_results(run, kernels, texts, graded),
         *_unfilled_inputs(run, kernels),
         *_late_variables(run, kernels, texts, constants),
     ]
@@ -99,9 +100,9 @@ def may_be_meant(run: SeenRun, kernels: Mapping[str, Kernel], text: str = "") ->
     """
     if not _is_followed(run):
         return []
-    alike = _same_sources(run, kernels)
+    alike = list(_same_sources(run, kernels))
     if _joins_one_with_itself(text):
-        alike = (kind for kind in alike if not kind.id.startswith("filled_alike"))
+        alike = [kind for kind in alike if not kind.id.startswith("filled_alike")]
     return _merged([*alike, *_short_copies(run, kernels)])
 
 
@@ -161,11 +162,12 @@ def _same_sources(run: SeenRun, kernels: Mapping[str, Kernel]) -> Iterator[_Kind
 
 def _short_copies(run: SeenRun, kernels: Mapping[str, Kernel]) -> Iterator[_Kind]:
     results: dict[int, tuple[_Result, list[SeenCopy]]] = {}
+    parts: dict[int, set[int]] = {}
 
     def short(result: _Result, copies: Sequence[SeenCopy]) -> Iterator[_Kind]:
         # What is copied again counts once; rows of two columns of a matrix overlap without that.
         got = sum(length for _at, length in {(copy.offset, copy.bytes) for copy in copies})
-        if copies and got < copies[-1].of:
+        if copies and got < copies[-1].of and not _is_room_for_more(result.launch, got, copies[-1].of):
             data: dict[str, str | int] = {"array": result.array, "bytes": got, "size": copies[-1].of}
             yield _Kind(copies[-1].file, copies[-1].line, "copied_short", data, [result.key], [result.array])
 
@@ -175,15 +177,29 @@ def _short_copies(run: SeenRun, kernels: Mapping[str, Kernel]) -> Iterator[_Kind
             return
         if parameters is not None:
             launch, arrays = parameters
+            offsets = {argument.name: argument.offset_bytes for argument in launch.arguments}
             for parameter, name, serial, size in arrays:
                 if _is_written(parameter):
+                    key, at = (launch.kernel, launch.template_arguments), offsets.get(parameter.name, 0)
+                    if serial in results and results[serial][0].key == key and at not in parts[serial]:
+                        # Launches that each make a part: all of them are fetched together.
+                        parts[serial].add(at)
+                        continue
                     yield from short(*results.pop(serial)) if serial in results else ()
-                    key = launch.kernel, launch.template_arguments
                     results[serial] = _Result(key, number, launch, name, serial, size), []
+                    parts[serial] = {at}
         elif copy is not None and copy.way == "out" and copy.serial in results:
             results[copy.serial][1].append(copy)
     for result, copies in results.values():
         yield from short(result, copies)
+
+
+def _is_room_for_more(launch: SeenLaunch, got: int, size: int) -> bool:
+    """Whether a launch's sizes come to what is copied, and not to the size of an array that is made for larger ones."""
+    numbers = [a.value for a in launch.arguments if isinstance(a.value, int) and a.value > 0]
+    few = [*numbers, *numbers][:8]
+    counts = {prod(some) for k in (1, 2, 3) for some in combinations(few, k)}
+    return bool({got, got // 4, got // 8} & counts) and not {size, size // 4, size // 8} & counts
 
 
 def _merged(faults: Iterable[_Kind]) -> list[FlowFault]:
@@ -272,10 +288,13 @@ def _is_written(parameter: KernelParameter) -> bool:
 # -- results that nobody gets ----------------------------------------------------------
 
 
-def _lost_results(run: SeenRun, kernels: Mapping[str, Kernel], graded: Collection[str]) -> Iterator[_Kind]:
+def _lost_results(
+    run: SeenRun, kernels: Mapping[str, Kernel], texts: Mapping[str, str], graded: Collection[str]
+) -> Iterator[_Kind]:
     """Yield results that are never read because the copy comes too early, or copies another array, or is not there
     while those of two other variants are fetched."""
     results: dict[int, _Result] = {}
+    serials = _serials_of_variables(run)
     outs: list[_Out] = []
     lost: list[tuple[_Result, int]] = []
     began: dict[int, int] = {}
@@ -289,6 +308,11 @@ def _lost_results(run: SeenRun, kernels: Mapping[str, Kernel], graded: Collectio
                 return
             launch, arrays = parameters
             key = launch.kernel, launch.template_arguments
+            # Variables of the device are fetched by their names.
+            text = texts.get(launch.kernel, "")
+            of_file = [p for p in kernels[launch.kernel].parameters if p.is_global and p.name in serials]
+            of_file = [replace(p, is_read=p.is_read and not _is_only_stored(p.name, text)) for p in of_file]
+            arrays = [*arrays, *((p, p.name, serials[p.name], 0) for p in of_file)]
             for parameter, _name, serial, _size in arrays:
                 if (parameter.is_read or parameter.is_const) and serial in results:
                     read.add(results.pop(serial).key)
@@ -335,7 +359,7 @@ def _lost_results(run: SeenRun, kernels: Mapping[str, Kernel], graded: Collectio
             yield _Kind(copy.file, copy.line, "copied_early", data, [result.key], [result.array])
         else:
             # Who fetches those of one variant may only show how the others are launched.
-            over = _stored_over(run, result, end, graded) if len(fetched) > 1 else None
+            over = _stored_over(run, result, end, kernels, graded) if len(fetched) > 1 else None
             if over is None:
                 continue
             data = {"array": result.array, "other": _shown((over.kernel, over.template_arguments)), "at": over.line}
@@ -343,13 +367,28 @@ def _lost_results(run: SeenRun, kernels: Mapping[str, Kernel], graded: Collectio
         reported.add(result.key)
 
 
-def _stored_over(run: SeenRun, result: _Result, end: int, graded: Collection[str]) -> SeenLaunch | None:
+def _is_only_stored(name: str, text: str) -> bool:
+    """Whether all that a kernel does with an array of several axes is to store elements."""
+    stores = re.findall(rf"\b{re.escape(name)}\s*(?:\[[^\[\]]*\]\s*)+=(?!=)", text)
+    return 0 < len(stores) == len(re.findall(rf"\b{re.escape(name)}\b", text))
+
+
+def _serials_of_variables(run: SeenRun) -> dict[str, int]:
+    """Return the serial numbers of what copies name as variables of the device: no argument leads there."""
+    handed = {serial for step in run.order for serial in step.buffers}
+    return {_plain(copy.array): copy.serial for copy in run.copies if copy.serial and copy.serial not in handed}
+
+
+def _stored_over(
+    run: SeenRun, result: _Result, end: int, kernels: Mapping[str, Kernel], graded: Collection[str]
+) -> SeenLaunch | None:
     """Return the launch of another variant that stores its results over one's, where that is fetched."""
     if end == 1 << 60 or result.launch.kernel not in graded:
         return None
     for number in range(result.step + 1, len(run.order)):
         launch = run.launches[run.order[number].launch]
-        if result.serial in run.order[number].buffers:
+        own = {p.name for p in kernels[launch.kernel].parameters if p.is_global} if launch.kernel in kernels else set()
+        if result.serial in run.order[number].buffers or result.array in own:
             is_other = launch.kernel in graded and (launch.kernel, launch.template_arguments) != result.key
             is_fetched = any(c.way == "out" and c.serial == result.serial and c.launches > number for c in run.copies)
             return launch if is_other and is_fetched else None

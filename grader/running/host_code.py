@@ -16,7 +16,16 @@ from grader.message import joined, msg
 from grader.programs.own_check import compares
 from grader.programs.records import CRASHES, Observation, ProgramFinding
 from grader.programs.runs_with_kernels import FAULTS_OF
-from grader.running.calls import fetched_over, never_filled, not_noticed, unlaunched
+from grader.running.calls import (
+    cut_differences,
+    fetched_over,
+    never_filled,
+    not_noticed,
+    of_other_type,
+    unlaunched,
+    zero_constants,
+    zeros_copied,
+)
 from grader.running.data_flow import FlowFault, flow_faults, may_be_meant, reached_text
 from grader.running.evidence import NO_HOST_CODE, OF_DATA, FaultKind, HostCode, HostFault
 from grader.running.host_text import faults_of_text
@@ -85,6 +94,7 @@ def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = 
         alike = (fault for run in runs for fault in may_be_meant(run, kernels, whole) if _is_of(fault, *key))
         suspected = [_host_fault("copy", fault) for fault in alike]
         suspected += [fault for run in runs for fault in read_early(run, kernel.name, texts)]
+        suspected += [fault for run in runs for fault in of_other_type(run, kernel.name, texts)]
         reported = {array for fault in flow for array in fault.arrays}
         of_runtime = _seen_faults(runs, kernel.name, launches, instance if of_instance else ())
         if any(fault.message.id in _NOT_FETCHED for fault in flow):
@@ -114,6 +124,7 @@ def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = 
         for fault in _unset_variables(texts, [run for run in true if run.ended], submission)
         if fault.message.data["array"] not in reported and kernel.name in str(fault.message.data["kernel"]).split(", ")
     ]
+    faults += zero_constants(of_kernel, kernel.name, _WORD.findall(own_text))
     # What is never read cannot be compared either: one fault, told once.
     is_unread = any(fault.message.id in ("programs.never_read", *_NOT_FETCHED) for fault in faults)
     if not is_unread and not compares(whole):
@@ -148,6 +159,7 @@ def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = 
     untidy += fetched_over(runs, kernel.name, texts, set(graded)) if compares(whole) else ()
     untidy += unlaunched(of_kernel, kernel, set(graded), bound)
     untidy += [*(fault for fault in blind if fault.kind != "half_blind"), *faults_of_text(texts)]
+    untidy += [*zeros_copied(runs, kernel), *cut_differences(kernel, texts)]
     return HostCode(
         is_there=True,
         is_observed=bool(launches),
@@ -347,7 +359,9 @@ def _served_by(runs: Sequence[SeenRun], fault: SeenFault) -> set[str]:
 def _crashes(runs: Sequence[SeenRun], kernel: str) -> Iterator[HostFault]:
     """Yield where a program crashes that was run as it is, with its kernels, after the launch of this one."""
     for run in runs:
-        is_own = run.results and not run.arguments and not run.stdin and run.change is None and run.order
+        # At a size of ours an array of its own may be too short; memory that is not malloc()'s is that at any size.
+        is_of_any = run.cause is not None and run.cause.id == "programs.crash_in_free_pinned" and not run.faults
+        is_own = run.results and (not run.arguments or is_of_any) and not run.stdin and run.change is None and run.order
         if not is_own or run.cause is None or run.cause.id not in CRASHES or not run.cause_line:
             continue
         last = run.order[-1].launch

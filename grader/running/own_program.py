@@ -18,13 +18,13 @@ from grader.lab.records import Parameter
 from grader.launching.kernel import BoundKernel
 from grader.launching.trial import Run, Trials
 from grader.message import msg, sizes_msg
-from grader.programs.own_check import references_in
+from grader.programs.own_check import lines_compared, references_in
 from grader.result import CaseKind
 from grader.running.evidence import Evidence, HostFault, Instead, OwnCheck
 from grader.submission.cpp.constants import SIZES_OF_TYPES
 from grader.submission.cpp.parse import parse
 from grader.submission.kernels.records import Kernel, SeenArgument, SeenLaunch, SeenRun, SeenWord
-from grader.submission.lexical import lines_of_macros
+from grader.submission.lexical import lines_of_macros, without_comments
 
 _COPY = re.compile(
     r"\bcudaMemcpy(?:Async)?\s*\(\s*(?:\(\s*[\w ]{1,30}\*\s*\)\s*)?&?(?P<name>\w+)"
@@ -43,7 +43,6 @@ _DECLARATION = re.compile(
     r"[\s{}]*(?:(?:const|static|unsigned|struct)\s+)*(?!(?:return|delete|else|throw|case|goto|using)\b)[A-Za-z_][\w:]*"
     r"(?:\s*<[^;<>]*>)?[\s*&]+(?=[A-Za-z_])"
 )
-
 
 _ALLOCATED = r"\bcudaMalloc\w*\s*\(\s*(?:\([^()]{1,30}\)\s*)?&?\s*(?:\w+\s*(?:\.|->)\s*){0,3}NAME\s*,"
 
@@ -326,9 +325,13 @@ def with_wrong_check(evidence: Evidence, kernel: BoundKernel) -> Evidence:
     file, line = (site.file or kernel.binding.kernel.file, site.line) if site else (kernel.binding.kernel.file, 0)
     sizes = sizes_msg(own.sizes)
     message = msg("checks.host_code.own_check", line=own.text, sizes=sizes)
+    compared = [(s.file, at) for s in sources for at in lines_compared(without_comments(s.text))]
+    if not places and len(compared) == 1:
+        file, line = compared[0]
+        message = msg("checks.host_code.own_check_in", line=own.text, sizes=sizes, at=line)
     if len(places) == 1:
-        (file, line), reference = next(iter(places.items()))
-        message = msg("checks.host_code.own_check_by", line=own.text, sizes=sizes, name=reference.function, at=line)
+        (file, line), by = next(iter(places.items()))
+        message = msg("checks.host_code.own_check_by", line=own.text, sizes=sizes, name=by.function, at=line)
     fault = HostFault("own_check", file, line, message)
     host = replace(evidence.host, faults=(fault, *evidence.host.faults))
     return replace(evidence, host=host, own_check=replace(own, is_explained=True))

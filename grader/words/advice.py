@@ -1,5 +1,5 @@
 """What is said of what may be had beside marks: predicted times and what takes them; statements that were left out, and
-what was mixed up, as repairs put them right.
+what was mixed up, as repairs put them right; of how programs end, and what their host code does to results.
 """
 
 from __future__ import annotations
@@ -148,6 +148,19 @@ MIXUPS: Texts = {
         "Line {line} needs the number at the other end of the range: the most negative one instead of the largest, or "
         "the other way round."
     ),
+    "host_freed_other": N_("Line {line} frees the wrong array: another one is never freed."),
+    "host_inverted": N_("The condition in line {line} is the wrong way round."),
+    "host_fraction": N_("The division in line {line} is one of integers, which drops the fraction."),
+}
+
+ENDS: Texts = {
+    "double_free": N_("{array} is freed twice."),
+    "double_free_of": N_("{array} is freed twice: line {at} has already freed it."),
+    "double_free_again": N_("{array} is freed twice: this line is executed more than once."),
+    "gave_up": N_(
+        "{call} succeeds here, and yet the program ends right after it, with exit code {code}: is the check of its "
+        "result the wrong way round?"
+    ),
 }
 
 AREAS: dict[str, Texts] = {
@@ -157,3 +170,27 @@ AREAS: dict[str, Texts] = {
     "predict.causes": CAUSES,
 }
 """Texts by the first parts of their ids."""
+
+OF_HOST: Texts = {
+    "own_check_in": N_(
+        "The program's own check says “{line}”, but at {sizes}, where it ran, the kernel is right, and no fault was "
+        "seen in its launch and its copies. What is left is which elements of the host's arrays are copied, and how "
+        "many, or the check itself: does it compare the right elements in line {at}?"
+    ),
+    "zeros_copied": N_(
+        "Nothing but zeros is copied to {array} here, and the kernel only reads it: look at how the host fills it. A "
+        "quotient of integers drops its fraction: 1 / 5 is 0, and so is rand() / RAND_MAX."
+    ),
+    "other_type": N_(
+        "{host} holds numbers of type {other}, while {kernel} takes {array} for {type}: a copy moves bytes and "
+        "converts nothing."
+    ),
+    "cut_difference": N_(
+        "The difference of two floating-point numbers is cut to an integer here, so that the program's own check "
+        "notices no error below 1."
+    ),
+    "compared_with_itself": N_(
+        "The program's own check compares {array} with itself here, not with what is expected: with all that is copied "
+        "to the host made wrong it still called the results right."
+    ),
+}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from grader.i18n import _
 from grader.words import N_, Plural, Texts
-from grader.words.advice import CLOCKS
+from grader.words.advice import CLOCKS, ENDS
 
 
 def changed(before: str, name: str) -> str:
@@ -181,7 +181,6 @@ PROGRAMS: Texts = {
     "unknown_pointer": N_("The address is not in device memory."),
     "null_pointer": N_("A null pointer is copied to or from: was the memory allocated?"),
     "no_symbol": N_("The variable copied to or from is not a __device__ or __constant__ variable."),
-    "double_free": N_("{array} is freed twice."),
     "free_pinned": N_("{array} is host memory: free it with cudaFreeHost."),
     "free_inside": N_("The freed address is inside an array, not at its start."),
     "free_host": N_("cudaFree of a host pointer."),
@@ -494,5 +493,6 @@ COMPILER: Texts = {
     "unusable": N_("CUDA's compiler NVRTC cannot be used ({reason}); install it with: pip install nvidia-cuda-nvrtc"),
 }
 
-AREAS: dict[str, Texts] = {"programs": {**PROGRAMS, **CLOCKS}, "observation": OBSERVATION, "compiler": COMPILER}
+AREAS: dict[str, Texts] = {"observation": OBSERVATION, "compiler": COMPILER}
+AREAS["programs"] = {**PROGRAMS, **CLOCKS, **ENDS}
 """Texts by the first parts of their ids."""

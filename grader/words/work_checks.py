@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from grader.i18n import _, decimal, form_of, language, ngettext
 from grader.words import N_, Texts
+from grader.words.advice import OF_HOST
 from grader.words.checks import OWN_CHECK
 from grader.words.programs import changed
 
@@ -129,6 +130,7 @@ HOST_CODE: Texts = {
         "the sizes of the other arrays."
     ),
     **OWN_CHECK,
+    **OF_HOST,
     "hint_unfilled": N_(
         "Copy the data to the device before the launch: with cudaMemcpy() into an array, with cudaMemcpyToSymbol() "
         "into a __device__ or __constant__ variable."

@@ -58,6 +58,7 @@ def test_lines_that_call_results_right(line: str) -> None:
         "ошибка в элементе 0",
         "неверный элемент 0",
         "результаты не совпадают",
+        "N = 2: max difference 8, BAD",
     ],
 )
 def test_lines_that_call_results_wrong(line: str) -> None:

@@ -7,12 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from grader.repair.blocks import limit_changes
+from grader.repair.blocks import limit_changes, row_changes
 from grader.repair.faster_changes import shape_changes
 from grader.repair.function import changed
 from grader.repair.host_arguments import host_of
 from grader.repair.host_calls import host_changes
-from grader.repair.launches import grid_changes, launch_changes, launches_of, named_like
+from grader.repair.launch_sites import launches_of, rows_of
+from grader.repair.launches import (
+    crosswise,
+    given_grid_changes,
+    grid_changes,
+    launch_changes,
+    named_like,
+    shared_changes,
+)
 from grader.submission.cpp.parse import parse
 from grader.submission.source import SourceText
 
@@ -35,6 +43,56 @@ def test_what_one_block_is_too_small_for_is_done_as_the_function_does_it() -> No
         ("levels", 6, LEVELS.replace(one, "solve(sums, scanned, blocks);")),
         ("grid", 6, LEVELS.replace(one, one.replace("<1", "<blocks"))),
     ]
+
+
+TABLE = """struct Variant { const char *name; void (*kernel)(float *); dim3 grid, block; size_t shared; };
+__global__ void byRow(float *a) {}
+__global__ void byTile(float *a) {}
+__global__ void unrolled(float *a) {}
+int main() {
+dim3 grid((w + 15) / 16, (h + 15) / 16), block(16, 16);
+const Variant all[] = {
+{"row", byRow, dim3(n), dim3(64), n},
+{"tile", byTile, grid, block, 0},
+{"unrolled", byTile, grid, block, 0},
+};
+for (const Variant &v : all) v.kernel<<<v.grid, v.block, v.shared>>>(d);
+}
+"""
+
+
+def test_a_row_of_a_table_is_a_launch() -> None:
+    parsed = parse(SourceText(Path("p.cu"), TABLE, "utf-8"))
+    rows = [row for row, _called in rows_of(parsed)]
+    assert [(row.line, row.callee) for row in rows] == [(8, "byRow"), (9, "byTile"), (10, "byTile")]
+    made = [changed(TABLE, c) for c in shared_changes(rows[0], {}) if c.detail == "bytes"]
+    assert made == [TABLE.replace("dim3(64), n}", "dim3(64), n * sizeof(float)}")]
+    made = [changed(TABLE, c) for c in grid_changes(rows[1]) if c.detail == "axes"]
+    assert TABLE.replace("(w + 15) / 16, (h + 15) / 16", "(h + 15) / 16, (w + 15) / 16") in made
+
+
+def test_a_kernel_that_no_row_names_is_put_where_another_stands_twice() -> None:
+    parsed = parse(SourceText(Path("p.cu"), TABLE, "utf-8"))
+    changes = sorted(row_changes(parsed, ["unrolled"]), key=lambda change: change.cost)
+    assert changed(TABLE, changes[0]) == TABLE.replace('"unrolled", byTile', '"unrolled", unrolled')
+
+
+def test_a_grid_that_only_a_macro_names_is_changed_where_it_is_declared() -> None:
+    text = "#define RUN(k) k<<<grid, block>>>(d)\n" + TABLE.partition("const Variant")[0] + "RUN(byTile);\n}\n"
+    made = [changed(text, c) for c in given_grid_changes(parse(SourceText(Path("p.cu"), text, "utf-8")))]
+    assert text.replace("(w + 15) / 16, (h + 15) / 16", "(h + 15) / 16, (w + 15) / 16") in made
+    # What a launch names is changed for that.
+    text = text.replace("RUN(byTile);", "byTile<<<grid, block>>>(d);")
+    assert not list(given_grid_changes(parse(SourceText(Path("p.cu"), text, "utf-8"))))
+
+
+def test_an_argument_that_is_named_like_another_parameter_is_exchanged_with_the_one_in_its_place() -> None:
+    text = "__global__ void k(float *a, int n, int count) {}\nint main() {\nk<<<1, 32>>>(d, mine, job.n);\n}\n"
+    (launch,) = launches_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    (change,) = crosswise([launch], [[0, None, 1]])
+    assert changed(text, change) == text.replace("mine, job.n", "job.n, mine")
+    # Its place is taken by what is named for another.
+    assert not list(crosswise([launch], [[0, 1, 1]]))
 
 
 def test_blocks_that_know_nothing_of_each_other_are_no_better() -> None:
@@ -169,6 +227,13 @@ k<<<1, threads, bytes>>>(d, n);
     (launch,) = launches_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
     sizes = [c for c in launch_changes(launch, {"HALO": 2}, ()) if c.group == "shared_bytes"]
     assert changed(text, min(sizes, key=lambda c: c.cost)) == text.replace(size, after)
+
+
+def test_a_margin_that_is_a_number_grows_with_what_the_kernel_is_handed() -> None:
+    text = "void f(int radius) {\nk<<<8, 256, (256 + 2) * sizeof(float)>>>(d, radius);\n}\n"
+    (launch,) = launches_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    made = [changed(text, c) for c in sorted(shared_changes(launch, {}), key=lambda c: c.cost)]
+    assert text.replace("256 + 2)", "256 + 2 * radius)") in made[:2]
 
 
 def test_a_number_of_bytes_is_changed_where_it_is_computed_though_a_limit_is_raised_to_it_too() -> None:

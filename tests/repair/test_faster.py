@@ -23,7 +23,7 @@ from grader.repair.faster_changes import (
 from grader.repair.faster_elements import element_changes, tile_changes
 from grader.repair.faster_values import arithmetic_changes, register_changes, restrict_changes
 from grader.repair.function import Change, Function, changed, functions_of
-from grader.repair.launches import launches_of
+from grader.repair.launch_sites import launches_of
 from grader.repair.verified import answers, without_answers
 from grader.result import Result
 from grader.submission.cpp.parse import parse

@@ -144,7 +144,7 @@ static bool right(const float *in, const float *out, int n) {
     return true;
 }
 int main() {
-    const int sizes[] = {256, 2048};
+    const int sizes[] = {2048, 4096};
     for (int n : sizes) {
         float *in, *out;
         cudaMallocManaged(&in, n * n * sizeof(float));
@@ -176,4 +176,4 @@ def test_a_host_that_does_not_wait_is_told_of_its_kernel_alone_at_a_size_made_sm
     assert list(failed) == ["padded"]
     assert failed["padded"].line == 17 and "transposePadded, launched in line 32" in failed["padded"].message
     assert failed["padded"].hint.startswith(f"Before line 34 the program has to wait for the device. {RUN}")
-    assert any("256, 2048" in remark for remark in result.remarks)
+    assert any("2048, 4096" in remark for remark in result.remarks)

@@ -13,6 +13,7 @@ from grader.repair.host_arguments import (
     directions_at,
     end_changes,
     host_of,
+    other_ends,
     pitch_changes,
     size_changes,
 )
@@ -98,6 +99,12 @@ def test_a_symbol_is_one_of_the_file_s_or_of_the_other_calls() -> None:
     assert not [t for t, (detail, _cost) in found.items() if detail == "ends"]
     back = "cudaMemcpyFromSymbol(h_out, {}, 4);".format
     assert back("weights") in made(back("total"), "ends")
+
+
+def test_a_symbol_is_any_of_one_declaration() -> None:
+    text = "__device__ float A[4][4], B[4][4];\nvoid f() {\ncudaMemcpyToSymbol(A, h, sizeof(h));\n}\n"
+    host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    assert other_ends(host, host.calls[0], 0) == ["B"]
 
 
 def test_a_copy_may_go_another_way() -> None:

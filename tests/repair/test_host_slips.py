@@ -42,6 +42,45 @@ def test_the_call_that_was_left_out_is_put_where_it_was(line: str, detail: str) 
     assert made == [TIMED]
 
 
+def test_a_wait_is_told_what_other_calls_are_told_besides() -> None:
+    text = TIMED.replace("cudaEventSynchronize(stop);\n", "")
+    for call in ("cudaMalloc(&d, bytes)", "cudaEventRecord(start)", "cudaEventRecord(stop)"):
+        text = text.replace(f"{call};", f'check({call}, "a call");')
+    host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    (made,) = [changed(text, c) for c in host_slip_changes(host) if c.detail == "event_wait"]
+    assert 'check(cudaEventSynchronize(stop), "a call");\ncudaEventElapsedTime' in made
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right", "detail"),
+    [
+        ("if (e != cudaSuccess) return;", "if (e == cudaSuccess) return;", "inverted"),
+        ("w = 1 / (2 * R + 1);", "w = 1.0f / (2 * R + 1);", "fraction"),
+        ("h[i] = rand() / RAND_MAX;", "h[i] = (float)rand() / RAND_MAX;", "fraction"),
+        ("w = 1 / 2.0f;", None, "fraction"),
+        (
+            "cudaMalloc(&p.a, b); cudaMalloc(&p.c, b); cudaFree(p.a); cudaFree(p.a);",
+            "cudaFree(p.c); cudaFree(p.a);",
+            "freed_other",
+        ),
+        ("cudaMemcpyAsync(p.out, p.d + at, b, cudaMemcpyDeviceToHost, s);", "p.out + at, p.d + at", "target"),
+    ],
+)
+def test_what_a_call_and_a_value_of_the_host_lack(wrong: str, right: str | None, detail: str) -> None:
+    text = f"void f() {{\n{wrong}\n}}\n"
+    host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    made = [changed(text, c) for c in host_slip_changes(host) if c.detail == detail]
+    assert (made and right in made[0]) if right else not made
+
+
+def test_a_check_in_a_macro_is_turned_round() -> None:
+    text = "#define OK(call) do { \\\n    if ((call) == cudaSuccess) exit(1); \\\n} while (0)\n"
+    text += "int main() { OK(cudaFree(0)); }\n"
+    host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))
+    made = [(c.line, changed(text, c)) for c in host_slip_changes(host) if c.detail == "inverted"]
+    assert made == [(2, text.replace("==", "!="))]
+
+
 def test_the_end_of_a_time_is_no_beginning() -> None:
     text = TIMED.replace("start, stop)", "stop, start)")
     host = host_of(parse(SourceText(Path("p.cu"), text, "utf-8")))

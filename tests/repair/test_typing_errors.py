@@ -111,6 +111,10 @@ HEAD = "__global__ void k(float *in, float *out, int n);\nvoid f(float *a, float
             "for (int s = 0; s < n; s++) {\nk<<<1, 32>>>(a, b, n);\nstd::swap(a, b);\n}",
         ),
         (
+            "for (int s = 0; s < n; s++) {\nk<<<1, 32>>>(p.front, p.back, n);\n}",
+            "for (int s = 0; s < n; s++) {\nk<<<1, 32>>>(p.front, p.back, n);\nstd::swap(p.front, p.back);\n}",
+        ),
+        (
             "int part_of = n / parts;\nfor (int p = 0; p < parts; p++) {\nint at = p * part_of;\n"
             "g(a + at, part_of);\n}",
             "int part_of = n / parts;\nfor (int p = 0; p < parts; p++) {\nint at = p * part_of;\n"

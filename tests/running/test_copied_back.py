@@ -8,10 +8,11 @@ import msgspec
 import pytest
 
 from grader.programs.records import LIBRARY
-from grader.running.calls import fetched_over, not_noticed
+from grader.running.calls import cut_differences, fetched_over, not_noticed, of_other_type, zero_constants, zeros_copied
 from grader.running.data_flow import flow_faults, may_be_meant
 from grader.running.own_program import never_read, read_early
 from grader.submission.kernels.records import (
+    Contents,
     Kernel,
     KernelParameter,
     SeenArgument,
@@ -20,6 +21,7 @@ from grader.submission.kernels.records import (
     SeenLaunch,
     SeenRun,
     SeenStep,
+    SeenWord,
 )
 
 BACK = "cudaMemcpy(out, d, bytes, cudaMemcpyDeviceToHost);"
@@ -195,6 +197,85 @@ def test_a_part_of_the_results_may_be_meant(kernels: str, short: dict[int, int])
     assert all(f.message.data["size"] == 64 for f in found)
 
 
+def test_parts_that_launches_make_one_by_one_are_fetched_together() -> None:
+    run, known = one_array("k", ".", "k", ".")
+    first, second = run.launches
+    argument = msgspec.structs.replace(second.arguments[0], offset_bytes=32)
+    halves = tuple(replace(copy, offset=32 * n, bytes=32) for n, copy in enumerate(run.copies))
+    in_parts = replace(run, launches=(first, msgspec.structs.replace(second, arguments=(argument,))), copies=halves)
+    assert may_be_meant(in_parts, known) == []
+    # The whole of it twice, and a half copied back each time.
+    assert [fault.message.data["bytes"] for fault in may_be_meant(replace(run, copies=halves), known)] == [32, 32]
+
+
+@pytest.mark.parametrize(("copies", "lines"), [("k . j . i .", []), ("k . j i .", [3]), ("k j .", [])])
+def test_results_in_a_variable_of_the_device_are_stored_over_as_those_in_arrays_are(
+    copies: str, lines: list[int]
+) -> None:
+    run, known = one_array(*copies.split())
+    of_file = {name: replace(k, parameters=(replace(k.parameters[0], is_global=True),)) for name, k in known.items()}
+    named = tuple(replace(copy, array="y", bytes=64) for copy in run.copies)
+    launches = tuple(msgspec.structs.replace(launch, arguments=()) for launch in run.launches)
+    order = tuple(replace(step, buffers=()) for step in run.order)
+    run = replace(run, copies=named, launches=launches, order=order)
+    assert [fault.line for fault in flow_faults(run, of_file, {}, (), {"k", "j", "i"})] == lines
+
+
+@pytest.mark.parametrize(
+    ("size", "n", "lines"),
+    [
+        # As many elements as its launch has sizes for, of an array that is made for more.
+        (1000, 4, []),
+        # The array is as long as the launch's sizes say.
+        (64, 4, [2]),
+        # Nothing tells why there are so many.
+        (64, 3, [2]),
+    ],
+)
+def test_an_array_that_is_made_for_larger_sizes_is_not_copied_whole(size: int, n: int, lines: list[int]) -> None:
+    run, known = one_array("k", ".")
+    argument = replace(known["k"].parameters[0], name="n", is_pointer=False)
+    known["k"] = replace(known["k"], parameters=(*known["k"].parameters, argument))
+    number = SeenArgument("n", "int", n)
+    launch = msgspec.structs.replace(run.launches[0], arguments=(*run.launches[0].arguments, number))
+    run = replace(run, launches=(launch,), order=(SeenStep(0, (7, 0)),), copies=(replace(run.copies[0], of=size),))
+    assert [f.line for f in may_be_meant(run, known) if f.message.id.endswith("copied_short")] == lines
+
+
+@pytest.mark.parametrize(
+    ("text", "type_text", "lines"),
+    [
+        ("double *h;\ncudaMemcpy(d, h, n, cudaMemcpyHostToDevice);", "float const*", [2]),
+        ("std::vector<double> h(n);\ncudaMemcpy(d, h.data(), n, cudaMemcpyHostToDevice);", "float const*", [2]),
+        ("double *h;\ncudaMemcpy(d, h, n, cudaMemcpyHostToDevice);", "double*", []),
+        ("float *h;\ncudaMemcpy(d, h, n, cudaMemcpyHostToDevice);", "float const*", []),
+        # Whose type it is does not stand beside its name.
+        ("double *g, *h;\ncudaMemcpy(d, h, n, cudaMemcpyHostToDevice);", "float const*", []),
+    ],
+)
+def test_a_copy_of_numbers_of_another_type_is_told(text: str, type_text: str, lines: list[int]) -> None:
+    seen = SeenArgument("x", type_text, buffer="d", buffer_bytes=64, serial=7)
+    launch = SeenLaunch("k", (), "a.cu", 4, (1, 1, 1), (32, 1, 1), 0, (seen,))
+    copy = SeenCopy("in", "a.cu", 2, "d", 7, 64, is_whole=True)
+    run = SeenRun(("a.cu",), (launch,), ended=True, copies=(copy,))
+    assert [fault.line for fault in of_other_type(run, "k", {"a.cu": text})] == lines
+
+
+@pytest.mark.parametrize(
+    ("text", "dtype", "lines"),
+    [
+        ("\nint d = abs(got[i] - want[i]);", "float32", [2]),
+        ("if (abs((int)(got[i] - want[i])) > 0) bad++;", "float32", [1]),
+        ("double d = fabs(got[i] - want[i]);", "float32", []),
+        ("\nint d = abs(got[i] - want[i]);", "int32", []),
+    ],
+)
+def test_a_difference_that_is_cut_to_an_integer_is_told(text: str, dtype: str, lines: list[int]) -> None:
+    parameter = KernelParameter("y", "float *", is_pointer=True, is_const=False, dtype=dtype, is_read=False)
+    kernel = Kernel("k", "a.cu", 1, 2, (parameter,), (), (), is_empty=False)
+    assert [fault.line for fault in cut_differences(kernel, {"a.cu": text})] == lines
+
+
 def test_columns_of_a_matrix_are_copied_back_side_by_side() -> None:
     run, known = one_array("k", ".", ".")
     halves = tuple(replace(copy, offset=8 * n, bytes=32) for n, copy in enumerate(run.copies))
@@ -234,6 +315,61 @@ def test_what_a_check_does_not_notice_is_told_where_results_are_compared(
     run = replace(run, unnoticed=(SeenBlind("k", "a.cu", 9, "smaller"),))
     faults = not_noticed([run], "k", {"a.cu": text})
     assert [(fault.line, fault.message.id.rpartition(".")[2]) for fault in faults] == told
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("bad = errors(gold, gold, n);", [(1, "compared_with_itself", "gold")]),
+        ("\nif (std::equal(a.begin(), a.end(), a.begin())) ok();", [(2, "compared_with_itself", "a")]),
+        ("bad += fabsf(got[i] - got[i]) > 1e-3f;", [(1, "compared_with_itself", "got")]),
+        ("bad = errors(gold, got, n);", [(9, "not_noticed_all", None)]),
+        # Which of two is meant nobody knows.
+        ("errors(a, a, n);\nerrors(b, b, n);", [(9, "not_noticed_all", None)]),
+    ],
+)
+def test_what_is_compared_with_itself_is_told_there(text: str, told: list[tuple[int, str, str | None]]) -> None:
+    run, _texts = program("k<<<1, 32>>>(d);")
+    run = replace(run, unnoticed=(SeenBlind("k", "a.cu", 9, "all"),))
+    faults = not_noticed([run], "k", {"a.cu": text})
+    found = [(f.line, f.message.id.rpartition(".")[2], f.message.data.get("array")) for f in faults]
+    assert found == told
+
+
+@pytest.mark.parametrize(
+    ("before", "origins", "lines"),
+    [
+        ("zeros", ("copied",), [3]),
+        ("data", ("copied",), []),
+        # What a memset has cleared is meant to be 0.
+        ("zeros", ("zeroed",), []),
+    ],
+)
+def test_an_input_of_zeros_alone_is_told_where_it_is_copied(
+    before: Contents, origins: tuple[str, ...], lines: list[int]
+) -> None:
+    seen = SeenArgument("x", "float const*", buffer="d", buffer_bytes=64, before=before, origins=origins, serial=7)
+    launch = SeenLaunch("k", (), "a.cu", 4, (1, 1, 1), (32, 1, 1), 0, (seen,))
+    copy = SeenCopy("in", "a.cu", 3, "d", 7, 64, is_whole=True)
+    run = SeenRun(("a.cu",), (launch,), ended=True, copies=(copy,))
+    kernel = Kernel("k", "a.cu", 1, 2, (), (), (), is_empty=False)
+    assert [fault.line for fault in zeros_copied([run], kernel)] == lines
+    # Another launch of it reads numbers.
+    other = msgspec.structs.replace(launch, arguments=(msgspec.structs.replace(seen, before="data", serial=8),))
+    assert not list(zeros_copied([replace(run, launches=(launch, other))], kernel))
+
+
+@pytest.mark.parametrize(
+    ("content", "is_right", "lines"), [(bytes(20), False, [3]), (bytes(20), True, []), (b"\1" * 20, False, [])]
+)
+def test_constants_of_zeros_alone_are_told_of_results_that_are_called_wrong(
+    content: bytes, is_right: bool, lines: list[int]
+) -> None:
+    launch = SeenLaunch("k", (), "a.cu", 4, (1, 1, 1), (32, 1, 1), 0, (), filled=(("weights", content),))
+    copy = SeenCopy("in", "a.cu", 3, "weights", 7, 20, is_whole=True)
+    run = SeenRun(("a.cu",), (launch,), ended=True, copies=(copy,), said=(SeenWord("k: …", is_right, "k", 4),))
+    assert [fault.line for fault in zero_constants([run], "k", {"weights"})] == lines
+    assert not list(zero_constants([run], "k", {"other"}))
 
 
 @pytest.mark.parametrize("macro", ["#define CHECK() (out[3] == 1)", "#define CHECK() \\\n    (out[3] == 1)"])

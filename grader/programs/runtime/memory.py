@@ -191,7 +191,13 @@ def _wrong_free(state: State, pointer: int, allocation: Allocation | None, place
         # It was freed too early: the call that comes too late now is the right one.
         return None
     if freed is not None:
-        return state.tell("double_free", "error", msg("programs.double_free", array=freed.name), place)
+        before = Place(freed.freed_line, freed.freed_file)
+        message = msg("programs.double_free", array=freed.name)
+        if before == place:
+            message = msg("programs.double_free_again", array=freed.name)
+        elif before.line and before.file == place.file:
+            message = msg("programs.double_free_of", array=freed.name, at=before.line)
+        return state.tell("double_free", "error", message, place)
     if allocation is not None and allocation.kind in ("pinned", "registered"):
         return state.tell("wrong_free", "error", msg("programs.free_pinned", array=allocation.name), place)
     if state.memory.find(pointer) is not None:

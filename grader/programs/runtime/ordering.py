@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from grader.programs.device_memory import Allocation
+from grader.programs.device_memory import Allocation, Bytes
 from grader.programs.runtime.devices import CudaError
 
 
@@ -301,3 +301,31 @@ def add(handle: int, graph: Graph, node: Node) -> None:
     if len(graph.nodes) >= MAX_NODES:
         raise CudaError(2)
     graph.nodes[handle] = node
+
+
+@dataclass(frozen=True, slots=True)
+class Unwaited:
+    """What the device writes into memory of both sides, as far as the host knows: which step of which stream.
+
+    address, size: in the program's memory.  changed: which of these bytes a kernel changed, None for all.
+    width: of an element.  kernel: its name, "" for a copy.  waited: where the host has waited for another stream since.
+    """
+
+    allocation: Allocation
+    address: int
+    size: int
+    stream: int
+    ticket: int
+    place: Place
+    kernel: str = ""
+    changed: Bytes | None = None
+    width: int = 1
+    waited: Place | None = None
+
+    def covers(self, address: int) -> bool:
+        """Whether the element at an address is one of those written."""
+        at = address - self.address
+        if not 0 <= at < self.size:
+            return False
+        first = at // self.width * self.width
+        return self.changed is None or bool(self.changed[first : first + self.width].any())

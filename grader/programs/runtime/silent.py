@@ -21,7 +21,7 @@ import numpy as np
 from grader.message import msg
 from grader.programs.device_memory import Allocation, Bytes
 from grader.programs.moved import end_of_block
-from grader.programs.runtime.ordering import Place
+from grader.programs.runtime.ordering import Place, Unwaited
 from grader.programs.runtime.state import State
 from grader.submission.kernels.records import SeenLaunch
 
@@ -66,7 +66,7 @@ def note_copied(
 
 
 def note_arrays(record: SeenLaunch, allocations: Sequence[Allocation | None]) -> None:
-    """Note how large the elements are that a kernel takes each of its arrays for, and what it may write."""
+    """Note how large the elements of its arrays are to a kernel, and what it may write."""
     for allocation, argument in zip(allocations, record.arguments, strict=True):
         if allocation is not None:
             width = _width(argument.type_text)
@@ -358,7 +358,14 @@ def took_step(state: State, step: Step) -> None:
 
 
 def tell_unread(state: State, code: int) -> None:
-    """Tell of kernels no launch of which computes anything that is read in the end; `code`: the program's exit code."""
+    """Tell of kernels no launch of which computes anything that is read in the end; `code`: the program's exit code.
+
+    And of a program that ends with an error code, though all calls succeeded, before it launches anything.
+    """
+    if code and not state.launch_count and state.memory.live and not state.libraries and not state.failures:
+        last = next(reversed(state.places.values()), Place(0, ""))
+        if last.line:
+            state.tell("gave_up", "warning", msg("programs.gave_up", call=state.calling, code=code), last)
     if len(state.flow) > MAX_STEPS or state.objects_made or state.arrays or state.failures:
         return
     if code and state.hollow and _has_seen_results(state):
@@ -405,39 +412,12 @@ def _device_code(text: str) -> Iterator[str]:
 
 PAGE = mmap.PAGESIZE
 MAX_KEPT = 64
+STORED_SHARE = 0.75
 MAX_LOOKED_AT = 64 << 20
 """Bytes that both sides use, of all that a kernel may write: beyond them nobody looks what it has changed."""
 # By these in the host's code it may speak to kernels that run; kernels' own are `State.speaks`.
 _AGREED = re.compile(r"\bvolatile\b|\batomic_ref\b|\bcuda::(?:std::)?atomic")
 _TYPE_BYTES = WIDTHS | {"char": 1, "bool": 1, "signed char": 1, "unsigned char": 1}
-
-
-@dataclass(frozen=True, slots=True)
-class Unwaited:
-    """What the device writes into memory of both sides, as far as the host knows: which step of which stream.
-
-    address, size: in the program's memory.  changed: which of these bytes a kernel changed, None for all.
-    width: of an element.  kernel: its name, "" for a copy.  waited: where the host has waited for another stream since.
-    """
-
-    allocation: Allocation
-    address: int
-    size: int
-    stream: int
-    ticket: int
-    place: Place
-    kernel: str = ""
-    changed: Bytes | None = None
-    width: int = 1
-    waited: Place | None = None
-
-    def covers(self, address: int) -> bool:
-        """Whether the element at an address is one of those written."""
-        at = address - self.address
-        if not 0 <= at < self.size:
-            return False
-        first = at // self.width * self.width
-        return self.changed is None or bool(self.changed[first : first + self.width].any())
 
 
 def note_unwaited(
@@ -491,7 +471,11 @@ def after_kernel(
         changed = (state.guest.view(allocation.host, allocation.size) != old).view(np.uint8)
         if changed.any():
             width = _TYPE_BYTES.get(argument.type_text.removesuffix("*").strip(), 4)
-            _keep(state, Unwaited(allocation, allocation.host, allocation.size, *at, record.display, changed, width))
+            elements = changed[: allocation.size // width * width].reshape(-1, width).any(axis=1)
+            # Of an array that a kernel stores as good as all of, what is as before was stored as well: a 0 over a 0.
+            whole = len(elements) > 0 and elements.mean() >= STORED_SHARE
+            kept = None if whole else changed
+            _keep(state, Unwaited(allocation, allocation.host, allocation.size, *at, record.display, kept, width))
 
 
 def _keep(state: State, item: Unwaited) -> None:

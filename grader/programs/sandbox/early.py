@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from grader.message import Message, msg
-from grader.programs.runtime.ordering import NOWHERE, Place
-from grader.programs.runtime.silent import PAGE, Unwaited
+from grader.programs.runtime.ordering import NOWHERE, Place, Unwaited
+from grader.programs.runtime.silent import PAGE
 from grader.programs.runtime.state import State
 
 _SA_SIGINFO, _SA_ONSTACK, _SA_NODEFER = 4, 0x08000000, 0x40000000

@@ -92,6 +92,34 @@ def test_a_program_that_ends_at_its_first_error_shows_what_it_would_launch(tmp_p
     assert [(launch.kernel, launch.block) for launch in seen.launches] == [("twice", (64, 1, 1))]
 
 
+@pytest.mark.slow
+def test_of_a_program_that_a_limit_stops_what_it_said_before_counts(tmp_path: Path) -> None:
+    loop = "for (int size = 64; size < 40000000; size *= 100000) {\n    twice"
+    text = PROGRAM.replace("    twice<<<1, n>>>(d, e, n);", f"    {loop}<<<size / 64, n>>>(d, e, n);")
+    text = text.replace("    return wrong != 0;", "    }").replace("want[i] = 2 * i;", "want[i] = i;")
+    path = tmp_path / "p.cu"
+    path.write_text(text)
+    runs = observed([SourceText(path, text, "utf-8")]).runs
+    (run,) = [run for run in runs if run.results]
+    assert run.cause is not None and run.cause.id == "programs.launch_limit"
+    assert [(word.text, word.is_right, word.kernel) for word in run.said] == [("errors: 63", False, "twice")]
+    assert [launch.grid for launch in run.launches] == [(1, 1, 1)]
+
+
+@pytest.mark.parametrize(
+    ("check", "told"),
+    [
+        ("if ((call) == cudaSuccess) exit(1)", [("gave_up", 11)]),
+        ("if ((call) != cudaSuccess) exit(1)", []),
+    ],
+)
+def test_a_program_that_ends_though_no_call_has_failed(check: str, told: list[tuple[str, int]], tmp_path: Path) -> None:
+    path = tmp_path / "p.cu"
+    path.write_text(PROGRAM.replace("if ((call) != cudaSuccess) exit(1)", check))
+    first = observed([SourceText(path, path.read_text(), "utf-8")]).runs[0]
+    assert [(fault.kind, fault.line) for fault in first.faults if not fault.is_untidy] == told
+
+
 def test_a_time_that_ends_before_anything_is_launched(tmp_path: Path) -> None:
     path = tmp_path / "p.cu"
     time = (

@@ -398,3 +398,26 @@ def test_a_block_s_side_is_no_size_whatever_it_is_called(side: str) -> None:
         f"void run(float *a, float *b, int w) {{ naive<<<dim3(N / K, N / K), dim3({side}, {side})>>>(a, b); }}"
     )
     assert binding(bound(text), "naive").interpretations[0].launch.block_formula == ()
+
+
+@pytest.mark.parametrize(("at_five", "at_lab"), [(1064, 1040), (1032, 1032)], ids=["grows", "stays"])
+def test_the_lab_s_shared_memory_is_the_program_s_where_it_is_that_at_all_of_its_sizes(
+    at_five: int, at_lab: int
+) -> None:
+    text = (
+        "__global__ void blurShared(const float *in, float *out, int count, int radius) {\n"
+        "  extern __shared__ float t[]; int i = blockIdx.x * blockDim.x + threadIdx.x; t[threadIdx.x] = in[i];\n"
+        "  if (i < count) out[i] = t[threadIdx.x] / radius; }\n"
+        "void run(const float *a, float *b, int n, int r, int m) {\n"
+        "  blurShared<<<(n + 255) / 256, 256, bytes(r)>>>(a, b, n, r); }\nint main() {}\n"
+    )
+
+    def seen(radius: int, shared_bytes: int) -> SeenLaunch:
+        arrays = [SeenArgument(name, "float *", buffer=name, buffer_bytes=40000) for name in ("in", "out")]
+        numbers = SeenArgument("count", "int", 10000), SeenArgument("radius", "int", radius)
+        launched = (*arrays, *numbers)
+        return SeenLaunch("blurShared", (), "main.cu", 5, (40, 1, 1), (256, 1, 1), shared_bytes, launched)
+
+    run = SeenRun(("main.cu",), (seen(1, 1032), seen(5, at_five)), ended=True)
+    submission = bound(text, find("box-blur", ()), observed=ObservedRuns((run,)))
+    assert binding(submission, "shared").interpretations[0].launch.shared_bytes == at_lab
