@@ -12,13 +12,16 @@ import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
+from math import prod
 from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import structs
 
 from grader.checks.execution import predicted_figures
+from grader.devices import is_possible_block
 from grader.gpu.bench import lab_files, metric_of
 from grader.grading.sweep_plan import PreparedPoint, Target, planned, reference_target
 from grader.lab.checks import SpeedupSettings
@@ -34,6 +37,9 @@ from grader.processes.limits import MANY
 from grader.processes.pool import Answer, Beside, Pool, Waiting, wait
 from grader.result import Check, Result
 from grader.running.evidence import Evidence
+from grader.submission.cpp.parse import parse
+from grader.submission.kernels.launches import find_launches
+from grader.submission.kernels.records import LaunchSite
 from grader.timing.instructions import Processor, named_like, read_device
 from grader.timing.model import Prediction
 from grader.timing.prediction import (
@@ -107,7 +113,11 @@ def predict_all(
             )
     own = {v.name: v for v in lab.variants}
     unknown = {key: reference_target(lab, own[name]).kernel for name, key in beside.values() if key not in _known}
-    launches = {key: followed(kernel, sizes, processor, stores) for key, kernel in (right | unknown).items()}
+    at_sizes = {name: _as_launched_at_most(kernel) for name, kernel in right.items()} | unknown
+    launches = {
+        key: kernel if isinstance(kernel, Message) else followed(kernel, sizes, processor, stores)
+        for key, kernel in at_sizes.items()
+    }
     outcomes = {
         key: time if isinstance(time, Message) else record_of(time, sizes, processor)
         for key, time in zip(launches, predict_launches(list(launches.values()), processes), strict=True)
@@ -156,6 +166,44 @@ def _with_hint(check: Check, predicted: PredictedTime | Message | None) -> Check
 def _is_right(evidence: Evidence) -> bool:
     runs = evidence.runs_of("correct", "observe")
     return bool(runs) and all(run.output_is_right for run in runs) and evidence.halo is None
+
+
+def _as_launched_at_most(kernel: BoundKernel) -> BoundKernel | Message:
+    """The kernel with the block that its program launches at the largest of its own sizes; why it is not predicted
+    where more would have to be another there than was seen.
+
+    It may have been graded with the block of a smaller size: `run<16>(64); run<512>(1 << 24);`.
+    """
+    plan = kernel.interpretation.launch
+    source = next((s for s in kernel.submission.sources if s.file == kernel.binding.kernel.file), None)
+    if source is None or plan.block_formula or kernel.interpretation.origins.block == "stated":
+        return kernel
+    blocks = [
+        (work, site.block)
+        for site in find_launches(parse(source))
+        if site.kernel == kernel.binding.kernel.name and site.block is not None and is_possible_block(site.block)
+        if (work := _work_of(kernel, site)) is not None
+    ]
+    most = max((work for work, _block in blocks), default=0)
+    largest = [block for work, block in blocks if work == most]
+    if not largest or plan.block in largest or all(work == most for work, _block in blocks):
+        return kernel
+    block = largest[0]
+    if "<" in kernel.binding.expression or plan.grid_formula or (plan.shared_bytes and not plan.shared_formula):
+        return msg("predict.other_block", threads=prod(block))
+    axes = zip(plan.tile, plan.block, block, strict=False)
+    tile = tuple(now if covered == then else covered for covered, then, now in axes)
+    return kernel.read_as(replace(kernel.interpretation, launch=replace(plan, block=block, tile=tile)))
+
+
+def _work_of(kernel: BoundKernel, site: LaunchSite) -> int | None:
+    """The product of the sizes that a launch's text hands in; None where it does not tell one of them."""
+    pairs = zip(kernel.interpretation.roles, kernel.binding.kernel.parameters, strict=True)
+    own = [role for role, parameter in pairs if not parameter.is_global]
+    if len(own) != len(site.values):
+        return None
+    values = [value for role, value in zip(own, site.values, strict=True) if role in kernel.lab.size_names]
+    return prod(value for value in values if value is not None) if values and None not in values else None
 
 
 MOST_STEPS = 8_000

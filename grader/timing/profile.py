@@ -200,10 +200,13 @@ def _count(base: BlockTrace, counts: Profile) -> None:
             line.shared += cost
             line.shared_ideal += ideal
         else:
-            tags = float(np.maximum(pattern.lines / TAGS, pattern.passes).sum())
+            of_warps = np.maximum(pattern.lines / TAGS, pattern.passes)
+            tags = float(of_warps.sum())
             counts.tags += tags
             line.tags += tags
-            counts.tags_dense += float(np.ceil(pattern.ideal / LINE_SECTORS).sum())
+            # Where every sector is needed, neighbouring threads are at neighbouring addresses as it is.
+            closer = np.ceil(pattern.ideal / LINE_SECTORS)
+            counts.tags_dense += float(np.where(pattern.ideal >= pattern.cost, of_warps, closer).sum())
             if event.op == "atomic":
                 counts.atomic_requests += float(pattern.lines.sum())
                 line.atomic_requests += float(pattern.lines.sum())
@@ -232,7 +235,9 @@ def _sectors(base: BlockTrace, missed: Mapping[int, tuple[float, float, float]],
             # The L2 cache takes as long for one sector of a line as for four.
             lines = _stored_lines(event, is_together)
             counts.stored_sectors += LINE_SECTORS * lines
-            counts.stored_dense += LINE_SECTORS * float(np.ceil(event.pattern.ideal / LINE_SECTORS).sum())
+            is_dense = bool((event.pattern.ideal >= event.pattern.cost).all())
+            closer = lines if is_dense else float(np.ceil(event.pattern.ideal / LINE_SECTORS).sum())
+            counts.stored_dense += LINE_SECTORS * closer
             counts.line(event.instruction.location.line).stored_sectors += LINE_SECTORS * lines
     measured = {key: missed.get(key, (1.0, 1.0, 1.0)) for key in asked}
     fetched = {key: asked[key][1] * m / max(1.0, n) for key, (m, n, _waiting) in measured.items()}

@@ -33,6 +33,8 @@ Array = npt.NDArray[Any]
 SECTOR_BYTES = traffic.SECTOR_BYTES
 JOINED_BYTES = 16
 """The widest load of a lane."""
+FEWEST_BESIDE = 4
+"""Lanes in a row at one address, or at neighbouring ones, from which on they are no lanes apart."""
 LINE_SECTORS = 4
 """Sectors of a cache line (128 bytes), which one tag of the L1 cache stands for."""
 
@@ -42,8 +44,9 @@ class Pattern:
     """What one instruction of some warps asks for, wherever it lies.
 
     warps: (k,) numbers of the warps in their block.  cost: (k,) sectors of each (global), wavefronts (shared).
-    ideal: (k,) the fewest that would do.  lines: (k,) lines of 128 bytes touched.  passes: (k,) through the L1 cache's
-    memory, which has the banks of shared memory.  lanes: (k,) lanes that take part.
+    ideal: (k,) the fewest that would do, were lanes that lie apart next to one another.  lines: (k,) lines of 128 bytes
+    touched.  passes: (k,) through the L1 cache's memory, which has the banks of shared memory.  lanes: (k,) lanes that
+    take part.
     same: (k,) most lanes of a warp that go to one address.
     sectors: (m,) sectors relative to the place of the access, warp by warp; of: (m,) which of `warps` each is of.
     joined: (k,) wavefronts in shared memory if it loads the whole 16 bytes around; None where it cannot.
@@ -195,6 +198,11 @@ def _pattern(lanes: Lanes, addresses: Array, width: int, op: str, shared: bool) 
     new = np.ones(sectors.shape, np.bool_)
     new[:, 1:] = sectors[:, 1:] != sectors[:, :-1]
     new &= sectors != np.iinfo(np.int64).max
+    if op == "load":
+        # Rows of a block that read an element each, all of their threads the same one, have no lanes that lie apart.
+        beside = active[:, 1:] & active[:, :-1]
+        jumps = (beside & (np.abs(offsets[:, 1:] - offsets[:, :-1]) > width)).sum(axis=1)
+        ideal = np.where((unique < count * width) & (jumps < count // FEWEST_BESIDE), new.sum(axis=1), ideal)
     rows, columns = np.nonzero(new)
     flat = sectors[rows, columns]
     lines = traffic.distinct(offsets // 128, active)

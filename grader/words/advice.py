@@ -27,6 +27,7 @@ PREDICT: Texts = {
     "local_memory": N_(
         "not predicted: an array of its threads lies in local memory, whose way through the caches is not followed"
     ),
+    "other_block": N_("not predicted: at its largest size the program launches other blocks, of {threads} threads"),
     "too_large": N_("not predicted: its arrays take more than {most} GiB"),
     "host_decides": N_("not predicted: without results its host code makes other launches"),
     "not_traced": N_("not predicted: without results its host code does not come to its end at that size"),

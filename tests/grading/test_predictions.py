@@ -85,6 +85,45 @@ def test_a_result_says_what_the_time_of_each_kernel_goes_to(on_h200: Result) -> 
     assert predicted(on_h200, "naive").predicted_us > 2 * predicted(on_h200, "padded").predicted_us
 
 
+MUL = """
+__global__ void mul_naive(const float *a, const float *b, float *c, int n) {
+    int j = blockIdx.x * blockDim.x + threadIdx.x, i = blockIdx.y * blockDim.y + threadIdx.y;
+    if (i < n && j < n) { float s = 0; for (int k = 0; k < n; k++) s += a[i * n + k] * b[k * n + j]; c[i * n + j] = s; }
+}
+void run(float *a, float *b, float *c, int n) { mul_naive<<<dim3(n / 16, n / 16), dim3(16, 16)>>>(a, b, c, n); }
+"""
+
+
+@pytest.mark.parametrize(("across", "causes"), [("x", set()), ("y", {"uncoalesced"})])
+def test_an_element_that_a_row_of_threads_shares_lies_no_further_apart(
+    across: str, causes: set[str], tmp_path: Path
+) -> None:
+    text = MUL if across == "x" else MUL.replace(".x", ".z").replace(".y", ".x").replace(".z", ".y")
+    result = graded(tmp_path, "t4", marks_only("matmul"), text)
+    assert set(predicted(result, "naive").predicted_without_us) == causes
+
+
+BLUR = """
+__global__ void blur_naive(const float *in, float *out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    if (i < 2 || i >= n - 2) out[i] = in[i];
+    else { float s = 0; for (int k = -2; k <= 2; k++) s += in[i + k]; out[i] = s / 5; }
+}
+template <int BLOCK> void run(float *a, float *b, int n) { blur_naive<<<(n + BLOCK - 1) / BLOCK, BLOCK>>>(a, b, n); }
+"""
+
+
+def test_a_prediction_has_the_block_of_the_programs_largest_size(tmp_path: Path) -> None:
+    mains = ("run<32>(a, b, 64); run<512>(a, b, 1 << 24);", "run<512>(a, b, 64); run<512>(a, b, 1 << 24);")
+    times = []
+    for number, main in enumerate(mains):
+        (tmp_path / str(number)).mkdir()
+        text = f"{BLUR}void both(float *a, float *b) {{ {main} }}"
+        times.append(predicted(graded(tmp_path / str(number), "t4", marks_only("box-blur"), text), "naive"))
+    assert times[0] == times[1]
+
+
 def test_what_need_not_be_is_told_with_the_time_without_it(on_h200: Result) -> None:
     naive, shared, padded = (predicted(on_h200, name) for name in ("naive", "shared", "padded"))
     assert set(naive.predicted_without_us) == {"uncoalesced"}
