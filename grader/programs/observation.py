@@ -26,7 +26,9 @@ from grader.programs.runs_with_kernels import (
     MAX_WITH_RESULTS,
     TRACED,
     WITH_RESULTS,
+    Falsified,
     Results,
+    falsifying,
     has_results,
 )
 from grader.programs.runtime.devices import GRADING
@@ -43,6 +45,7 @@ from grader.submission.kernels.records import (
     SeenRun,
     SeenStep,
     SeenWord,
+    Unnoticed,
     each_once,
 )
 from grader.submission.source import SourceText
@@ -137,14 +140,15 @@ def _runs_and_results(
         runs.append(dataclasses.replace(seen_run(files, observation, start), forgiven=True, faults=(), said=()))
     if results.whole is not None:
         start, observation = results.whole
-        seen, lines = seen_run(files, observation, start), {x.display: x for x in reversed(observation.launches)}
-        unnoticed = tuple(
-            SeenBlind(lines[name].kernel, lines[name].file, lines[name].line, what)
-            for name, what in results.unnoticed()
-        )
-        return [*runs, dataclasses.replace(seen, results=True, unnoticed=unnoticed)]
+        unnoticed = _blind(observation, results.unnoticed())
+        return [*runs, dataclasses.replace(seen_run(files, observation, start), results=True, unnoticed=unnoticed)]
     smaller = _smaller_results(files, runs, setting)
     return [*runs, smaller] if smaller is not None else runs
+
+
+def _blind(observation: Observation, unnoticed: Iterable[tuple[str, Unnoticed]]) -> tuple[SeenBlind, ...]:
+    lines = {launch.display: launch for launch in reversed(observation.launches)}
+    return tuple(SeenBlind(lines[name].kernel, lines[name].file, lines[name].line, what) for name, what in unnoticed)
 
 
 def _smaller_results(files: Sequence[SourceText], runs: Sequence[SeenRun], setting: Setting) -> SeenRun | None:
@@ -154,22 +158,33 @@ def _smaller_results(files: Sequence[SourceText], runs: Sequence[SeenRun], setti
         return None
     start = Start(base.arguments, base.stdin)
     # As small as for a program that computes for comparison what its kernels do.
-    for run, observation in _made_smaller(files, start, "programs.too_long", MAX_WITH_RESULTS, WITH_RESULTS, setting):
+    made = _made_smaller(files, start, "programs.too_long", MAX_WITH_RESULTS, WITH_RESULTS, setting)
+    for run, observation, again in made:
         if has_results(observation) and _launched([run]) == _launched([base]):
-            return dataclasses.replace(run, results=True)
+            falsified = Falsified(observation)
+            while (way := falsified.next_way()) is not None:
+                falsified.add(way, again(falsifying(way)))
+            return dataclasses.replace(run, results=True, unnoticed=_blind(observation, falsified.unnoticed()))
     return None
 
 
 def _made_smaller(
     files: Sequence[SourceText], start: Start, cause: str, most: int, limits: RunLimits, setting: Setting
-) -> Iterator[tuple[SeenRun, Observation]]:
-    """Yield runs with one of the program's sizes made smaller, likeliest first; cause: id of what ended it before."""
+) -> Iterator[tuple[SeenRun, Observation, Callable[[RunLimits], Observation]]]:
+    """Yield runs with one of the program's sizes made smaller, likeliest first, and what runs each again within other
+    limits; cause: id of what ended it before."""
     texts = {source.file: source.text for source in files}
     for change in starts.changes(texts, start.arguments, cause)[:most]:
         replaced, arguments = starts.applied(change, texts, start.arguments)
         run = Start(arguments, start.stdin)
-        (observation,) = run_each(sources_of(files, replaced), [run], limits, setting)
-        yield seen_run(files, observation, run, change), observation
+        sources = sources_of(files, replaced)
+
+        def again(limits: RunLimits, sources: Sources = sources, run: Start = run) -> Observation:
+            (observation,) = run_each(sources, [run], limits, setting)
+            return observation
+
+        observation = again(limits)
+        yield seen_run(files, observation, run, change), observation, again
 
 
 def _launched(runs: Iterable[SeenRun]) -> set[str]:
@@ -246,7 +261,7 @@ def _further(
         if wanted <= kernels | _launched(runs):
             return runs
     for limits in (TRACED, EXECUTED) if cause in TOO_LARGE else (EXECUTED,):
-        for run, _observation in _made_smaller(files, start, cause, MAX_SMALLER, limits, setting):
+        for run, _observation, _again in _made_smaller(files, start, cause, MAX_SMALLER, limits, setting):
             runs.append(run)
             if wanted <= kernels | _launched(runs):
                 return runs

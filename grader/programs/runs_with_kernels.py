@@ -50,7 +50,7 @@ FAULTS_OF: Mapping[Literal["copy", "launch", "lifetime", "time"], frozenset[str]
 HOST_FAULTS = frozenset({"leak"}).union(*FAULTS_OF.values())
 """Findings of a run that are the host code's doing."""
 GIVES_UP = frozenset({"programs.uncaught", "programs.aborted"})
-CUT_SHORT = frozenset({"programs.launch_limit", "programs.launch_steps", "programs.too_long"})
+CUT_SHORT = frozenset(f"programs.{what}" for what in ("launch_limit", "launch_steps", "too_long", "host_limit"))
 """What ends a run that is beyond its limits, counted: what was printed before is of whole launches."""
 
 
@@ -72,7 +72,7 @@ class Results:
         self._traced = 0
         self._stopped: Start | None = None
         self._falsifies: Way | None = None
-        self._falsified: dict[Way, Observation] = {}
+        self._falsified: Falsified | None = None
         self.whole: tuple[Start, Observation] | None = None
         self.forgiven: tuple[Start, Observation] | None = None
 
@@ -86,19 +86,23 @@ class Results:
                 return self._stopped, FORGIVING
         elif self._stopped is not None and self.forgiven is None:
             self.forgiven = self._stopped, observations[-1]
-        elif self._falsifies is not None:
-            self._falsified[self._falsifies] = without_cut(observations[-1])
-        elif has_results(one := without_cut(observations[-1])) and all(
-            _kernels(one) >= _kernels(other) for other in observations[: self._traced]
+        elif self._falsified is not None and self._falsifies is not None:
+            self._falsified.add(self._falsifies, observations[-1])
+        elif (
+            has_results(one := without_cut(observations[-1]))
+            and all(_kernels(one) >= _kernels(other) for other in observations[: self._traced])
+            # One that was cut before it said anything says it at a smaller size.
+            and (not _is_cut(one) or said(one))
         ):
-            self.whole = self._asked[-1], one
-        if self.whole is not None:
-            self._falsifies = self._next_way(self.whole[1])
-            falsifying = msgspec.structs.replace(WITH_RESULTS, falsifies=self._falsifies or "")
-            return (self.whole[0], falsifying) if self._falsifies is not None else None
+            self.whole, self._falsified = (self._asked[-1], one), Falsified(one)
+        if self.whole is not None and self._falsified is not None:
+            self._falsifies = self._falsified.next_way()
+            return (self.whole[0], falsifying(self._falsifies)) if self._falsifies is not None else None
         observed = [*zip(self._ways, observations[: self._traced], strict=False)]
         most = max((len(_kernels(one)) for _way, one in observed), default=0)
-        left = [way for way, one in observed if _has_ended(one) and len(_kernels(one)) == most and _is_small(one)]
+        # One that goes through its sizes, small ones first, may have ended at a limit.
+        with_end = [(way, one) for way, one in observed if _has_ended(one) or _is_cut(one)]
+        left = [way for way, one in with_end if len(_kernels(one)) == most and _is_small(one)]
         # It was seen as it is, and need not have been given sizes.
         left += [way for way in self._ways[self._traced :] if way.arguments]
         left = [way for way in left if way not in self._asked]
@@ -107,8 +111,21 @@ class Results:
         self._asked.append(left[0])
         return left[0], WITH_RESULTS
 
-    def _next_way(self, whole: Observation) -> Way | None:
+    def unnoticed(self) -> Iterator[tuple[str, Unnoticed]]:
+        """See `Falsified.unnoticed`."""
+        return self._falsified.unnoticed() if self._falsified is not None else iter(())
+
+
+class Falsified:
+    """Runs of a program that are given results which are not the kernels'; whole: what it does with those of theirs."""
+
+    def __init__(self, whole: Observation) -> None:
+        self._whole = whole
+        self._runs: dict[Way, Observation] = {}
+
+    def next_way(self) -> Way | None:
         """Return how results are falsified next; the third way only where the program does not notice one of two."""
+        whole = self._whole
         words = said(whole)
         is_right = (
             (whole.exit == 0 or _is_cut(whole))
@@ -117,33 +134,39 @@ class Results:
         )
         if not is_right or not any(copy.way == "out" for copy in whole.copies):
             return None
-        if len(self._falsified) == 2 and not self._not_noticed(whole, "half"):
+        if len(self._runs) == 2 and not self._not_noticed("half"):
             return None
-        return next((way for way in WAYS if way not in self._falsified), None)
+        return next((way for way in WAYS if way not in self._runs), None)
 
-    def _not_noticed(self, whole: Observation, way: Way) -> set[str]:
+    def add(self, way: Way, observation: Observation) -> None:
+        """Take what came of results that were falsified this way."""
+        self._runs[way] = without_cut(observation)
+
+    def _not_noticed(self, way: Way) -> set[str]:
         """Return the kernels whose falsified results the program calls right."""
-        changed = self._falsified[way]
+        changed = self._runs[way]
         words = said(changed)
         wrong = {word.kernel for word in words if not word.is_right}
-        if changed.exit != whole.exit or "" in wrong:
+        if changed.exit != self._whole.exit or "" in wrong:
             return set()
-        before = Counter(word.kernel for word in said(whole))
+        before = Counter(word.kernel for word in said(self._whole))
         after = Counter(word.kernel for word in words if word.is_right)
         names = {*changed.falsified} - wrong
         return {name for name in names if before[name] and before[name] == after[name]}
 
     def unnoticed(self) -> Iterator[tuple[str, Unnoticed]]:
         """Yield kernels of whose wrong results the program does not notice some, and which."""
-        if self.whole is None:
-            return
-        ways = {way: self._not_noticed(self.whole[1], way) for way in self._falsified}
+        ways = {way: self._not_noticed(way) for way in self._runs}
         half, up, down = (ways.get(way, set[str]()) for way in WAYS)
         for kernel in sorted(half | up):
             if kernel in up:
                 yield kernel, "all" if kernel in down else "larger"
             else:
                 yield kernel, "smaller" if kernel in down else "half"
+
+
+def falsifying(way: Way) -> RunLimits:
+    return msgspec.structs.replace(WITH_RESULTS, falsifies=way)
 
 
 def _is_stopped_by_error(observation: Observation) -> bool:

@@ -208,8 +208,8 @@ def _subjects(
 
 
 def _is_observed(evidence: Evidence) -> bool:
-    """Whether a run showed results that nobody reads, or a time that is none."""
-    return any(f.kind == "time" or f.message.id == "programs.never_read" for f in evidence.host.faults)
+    """Whether a run showed results that nobody reads, a time that is none, or errors that nobody notices."""
+    return any(f.kind in ("time", "half_blind") or f.message.id == "programs.never_read" for f in evidence.host.faults)
 
 
 def _ranked(original: Original, subjects: Sequence[_Subject]) -> list[tuple[ParsedFile, Change]]:

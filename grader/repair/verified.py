@@ -274,7 +274,7 @@ DETAILS = {
             "target source ends direction directions bytes size pitch earlier later extra missing "
             "missing_before given wait kernel stream freed freed_early once reset unset needless asynchronous pointer "
             "rest twice value swap unset_copy frees event_wait events recorded recorded_after fetch "
-            "parity break freed_other inverted fraction"
+            "parity magnitude break freed_other inverted fraction"
         ),
     }.items()
 }

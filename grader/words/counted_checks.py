@@ -426,8 +426,8 @@ GRIDS: Texts = {
     "empty": N_("Line {line} launches a grid of {grid} blocks at {sizes}: without a block the launch fails."),
     "hint": N_(
         "Round the number of blocks up: (n + {tile} - 1) / {tile}. In C++ the integer division n / "
-        "{tile} rounds down, even inside ceil(): there one of the two must be a float first. Then guard "
-        "the surplus threads."
+        "{tile} rounds down, even inside ceil(): there one of the two must be a float first. Surplus "
+        "threads need a guard, where there is none yet."
     ),
     "hint_other_extent": N_(
         "The number of blocks is rounded up, but from another extent: there are {extent} elements along this axis, so "

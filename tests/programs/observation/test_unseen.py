@@ -55,6 +55,23 @@ def test_wrong_results_that_a_program_calls_right(right: str, wrong: str, what: 
     ]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("limit", ["size", "host"])
+def test_a_check_is_tried_at_a_size_made_smaller_or_before_a_limit(limit: str, tmp_path: Path) -> None:
+    text = PROGRAM.replace("fabsf(got[i] - want[i])", "got[i] - want[i]")
+    if limit == "size":
+        work = "for (int j = 0; j < n; j++) for (int k = 0; k < n; k++) for (int l = 0; l < n; l++) busy += j * k * l;"
+        text = text.replace("n = 64", "n = 1024", 1)
+    else:
+        work = "for (long j = 0; j < 20000000000; j++) busy += j;"
+    before, end = text.rsplit("    return wrong", 1) if limit == "host" else text.rsplit("    int wrong", 1)
+    rest = "    return wrong" if limit == "host" else "    int wrong"
+    path = tmp_path / "p.cu"
+    path.write_text(f"{before}    volatile long busy = 0;\n    {work}\n{rest}{end}")
+    runs = observed([SourceText(path, path.read_text(), "utf-8")]).runs
+    assert [one.what for run in runs for one in run.unnoticed] == ["smaller"]
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
