@@ -357,8 +357,10 @@ def _shared_seen(context: LaunchContext, site: LaunchSite, usual: int, itemsize:
     def fits(text: str) -> bool:
         return all(_comes_to(context, text, count, probe) for count, probe in own)
 
-    as_written = context.formula(site.shared_expression, top=False)
-    for text in (as_written or "", context.rule.shared_bytes):
+    as_written = context.formula(site.shared_expression, top=False) or ""
+    # A number that the lab's formula comes to wherever it was seen may be written of constants: of `RADIUS`, say.
+    number, written = ("", as_written) if as_written and formula.names_of(as_written) else (as_written, "")
+    for text in (written, context.rule.shared_bytes, number):
         if text and fits(text):
             return SharedBytes(seen, text if formula.names_of(text) else "")
     sizes, varied = context.own.sizes(), _varied(context)

@@ -421,3 +421,20 @@ def test_the_lab_s_shared_memory_is_the_program_s_where_it_is_that_at_all_of_its
     run = SeenRun(("main.cu",), (seen(1, 1032), seen(5, at_five)), ended=True)
     submission = bound(text, find("box-blur", ()), observed=ObservedRuns((run,)))
     assert binding(submission, "shared").interpretations[0].launch.shared_bytes == at_lab
+
+
+def test_a_number_of_bytes_that_is_written_of_constants_may_follow_the_lab_s_rule() -> None:
+    text = (
+        "#define RADIUS 2\n__global__ void blurShared(const float *in, float *out, int count, int radius) {\n"
+        "  extern __shared__ float t[]; int i = blockIdx.x * blockDim.x + threadIdx.x; t[threadIdx.x] = in[i];\n"
+        "  if (i < count) out[i] = t[threadIdx.x] / radius; }\n"
+        "void run(const float *a, float *b, int n) {\n"
+        "  blurShared<<<(n + 255) / 256, 256, (256 + 2 * RADIUS) * sizeof(float)>>>(a, b, n, RADIUS); }\n"
+        "int main() {}\n"
+    )
+    arrays = [SeenArgument(name, "float *", buffer=name, buffer_bytes=40000) for name in ("in", "out")]
+    launched = (*arrays, SeenArgument("count", "int", 10000), SeenArgument("radius", "int", 2))
+    launch = SeenLaunch("blurShared", (), "main.cu", 6, (40, 1, 1), (256, 1, 1), 1040, launched)
+    seen = ObservedRuns((SeenRun(("main.cu",), (launch,), ended=True),))
+    plan = binding(bound(text, find("box-blur", ()), observed=seen), "shared").interpretations[0].launch
+    assert integer(plan.shared_formula, {"radius": 3, "threads": 256}) == 1048
