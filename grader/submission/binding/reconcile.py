@@ -211,7 +211,12 @@ def _probes(launch: SeenLaunch, observed: ObservedRuns) -> tuple[SeenProbe, ...]
             launch.template_arguments,
         )
 
-    probes = [_probe(other) for other in observed.probes if is_same(other)]
+    def follows(other: SeenLaunch) -> bool:
+        # A block that is no size of that run is a number of the program's that was changed for it as well.
+        given = {argument.value for argument in other.arguments}
+        return all(now == then or now in given for now, then in zip(other.block, launch.block, strict=True))
+
+    probes = [_probe(other) for other in observed.probes if is_same(other) and follows(other)]
     of_loop: dict[tuple[object, ...], dict[tuple[int, int, int], SeenLaunch]] = {}
     for other in observed.launches:
         if is_same(other) and other.change is None and launch.change is None and not other.refused:

@@ -53,6 +53,14 @@ def test_a_programs_own_loop_over_sizes_shows_the_grid_at_others() -> None:
     assert probed(at(64, 16), msgspec.structs.replace(at(128, 64), block=(32, 8, 1))) == [(64, 128)]
 
 
+def test_a_constant_that_was_changed_along_with_the_sizes_is_no_block_at_another_size() -> None:
+    runs = (SeenRun(("a.cu",), (at(128, 64),), ended=True),)
+    for threads, kept in (((16, 16, 1), 1), ((125, 16, 1), 1), ((61, 16, 1), 0)):
+        other = msgspec.structs.replace(at(125, 61), block=threads)
+        [site] = with_observed([READ], ObservedRuns((*runs, SeenRun(("a.cu",), (other,), probe=True, ended=True))))
+        assert len(site.probes) == kept
+
+
 def test_tiles_may_be_numbered_along_one_axis() -> None:
     site = LaunchSite("k", 9, (256, 1, 1), (), 0, grid=(64, 1, 1), observed=True)
     probes = [((16, 1, 1), [{"n": 64}]), ((256, 1, 1), [{"n": 256}])]
