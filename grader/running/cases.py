@@ -23,6 +23,7 @@ from grader.launching.trial import Run, Trials
 from grader.result import CaseKind
 from grader.running.evidence import Evidence
 from grader.running.explain import explain
+from grader.submission.binding.reconcile import OF_PROGRAM
 from grader.submission.kernels.records import LaunchSite
 from grader.submission.records import Interpretation, VariantBinding
 
@@ -202,7 +203,30 @@ def _likeliest(lab: Lab, cases: Cases, binding: VariantBinding, trial: Trial) ->
             if run.outcome.reason in TAKES_LONG:
                 break
     # The other grids are tried on suspicion: nothing speaks for them once they are wrong too.
-    return binding.interpretations[0]
+    return _with_axes_exchanged(lab, cases, binding, trial) or binding.interpretations[0]
+
+
+def _with_axes_exchanged(lab: Lab, cases: Cases, binding: VariantBinding, trial: Trial) -> Interpretation | None:
+    """The reading in which the kernel is right once the axes of the launch's grid change places, with the grid as it is
+    launched; None where there is none.
+
+    What a grid divides was taken for what its axes run over, so that names alone told which number is which size.
+    """
+    for interpretation in binding.interpretations:
+        plan = interpretation.launch
+        is_of_launch = plan.line > 0 and interpretation.origins.covers in OF_PROGRAM
+        if not is_of_launch or len(plan.covers) != 2 or len({*plan.covers}) < 2 or "*" in "".join(plan.covers):
+            continue
+        exchanged = replace(plan, covers=plan.covers[::-1], grid_formula=())
+        sizes = SizeRules(lab, interpretation).probe(cases.probe)
+        run = trial(replace(interpretation, launch=exchanged), sizes)
+        if run.output_is_right:
+            pairs = zip(plan.covers, plan.tile, strict=True)
+            formulas = plan.grid_formula or tuple(f"ceil_div({over}, {step})" for over, step in pairs)
+            return replace(interpretation, launch=replace(exchanged, grid_formula=formulas))
+        if run.outcome.reason in TAKES_LONG:
+            break
+    return None
 
 
 SEED_BYTES = 6

@@ -51,6 +51,41 @@ def test_one_dimensional_grids(tmp_path: Path, body: str) -> None:
     assert result.variants["naive"].launch.block == (256, 1, 1)  # type: ignore[union-attr]
 
 
+SWAPPED = """
+__global__ void naive(const float *A, float *B, int M, int N)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y;
+    if (i < M && j < N) BODY;
+}
+int main() {
+    float *a, *b; int M = 10, N = 10;
+    dim3 block(16, 16), grid((X + block.x - 1) / block.x, (Y + block.y - 1) / block.y);
+    naive<<<grid, block>>>(a, b, M, N);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "body", "said"),
+    [
+        ("M", "N", "B[j * M + i] = A[i * N + j]", ""),
+        # Right with the grid's axes the other way, whatever the numbers are called: the launch is to blame.
+        ("N", "M", "B[j * M + i] = A[i * N + j]", "checks.grids.left_out"),
+        # Wrong with either grid: the kernel is.
+        ("N", "M", "B[j * N + i] = A[i * M + j]", "pieces.sentences"),
+    ],
+)
+def test_of_a_grid_whose_axes_are_swapped_the_launch_is_told(
+    tmp_path: Path, x: str, y: str, body: str, said: str
+) -> None:
+    result = graded(tmp_path, SWAPPED.replace("BODY", body).replace("X", x).replace("Y", y))
+    check = next(c for c in result.checks if c.id == "naive.correct")
+    assert check.status == ("fail" if said else "pass")
+    if said == "checks.grids.left_out":
+        assert check.hint_said is not None and check.hint_said.id == "checks.grids.hint_swapped"
+    assert not said or (check.message_said is not None and check.message_said.id == said)
+
+
 @pytest.mark.parametrize("constant", ["#define SIDE 512", "const int SIDE = 512;", "constexpr int SIDE = 1 << 9;"])
 def test_a_size_that_is_a_constant(tmp_path: Path, constant: str) -> None:
     kernel = """
