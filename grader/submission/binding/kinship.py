@@ -151,9 +151,9 @@ _OF_LAUNCH = re.compile(r"(?i)block|grid|tile|thread|warp|dim")
 def _has_rows(kernel: Kernel, shape: KernelShape) -> bool:
     """Whether it takes the numbers of rows and columns, or multiplies what its second axis numbers by a number that is
     handed in or a constant: `y * width`."""
-    if SECOND_AXIS.search(shape.text) is None:
-        return False
     numbers = [p.name for p in kernel.parameters if not p.is_pointer]
+    if SECOND_AXIS.search(shape.text) is None:
+        return _is_taken_apart(shape, numbers)
     if any(map(WIDTH.fullmatch, numbers)) and any(map(HEIGHT.fullmatch, numbers)):
         return True
     constants = (*shape.constants.macros, *shape.constants.values)
@@ -164,6 +164,29 @@ def _has_rows(kernel: Kernel, shape: KernelShape) -> bool:
     length = rf"\(?\s*\b(?:{'|'.join(map(re.escape, lengths))})\b"
     product = rf"{row}\s*\*\s*{length}|{length}\s*\)?\s*\*\s*\(?\s*{row}"
     return bool(lengths and rows) and re.search(product, shape.text) is not None
+
+
+_NUMBERED = re.compile(r"\b(\w+)\s*=[^=;{}]*\bblockIdx\s*\.\s*x\b")
+_COPIED = re.compile(r"\b(\w+)\s*=\s*\(?\s*(\w+)\s*\)?\s*[;,]")
+
+
+def _is_taken_apart(shape: KernelShape, numbers: Sequence[str]) -> bool:
+    """Whether the number of a thread becomes a row and a column: divided by a length, and its remainder taken.
+
+    The length is handed in, or is a constant called a width: by others a vector is cut into pieces.
+    """
+    constants = (*shape.constants.macros, *shape.constants.values)
+    lengths = {name for name in numbers if not _OF_LAUNCH.search(name)}
+    lengths |= {name for name in constants if WIDTH.fullmatch(name)}
+    copies = {name: length for name, length in _COPIED.findall(shape.text) if length in lengths}
+
+    def divided_by(operator: str) -> set[tuple[str, str]]:
+        pairs = re.findall(rf"\b(\w+)\s*{operator}\s*\(?\s*([A-Za-z_]\w*)\b", shape.text)
+        return {(number, copies.get(length, length)) for number, length in pairs}
+
+    both = divided_by("/(?!=)") & divided_by("%(?!=)")
+    threads = {*_NUMBERED.findall(shape.text)}
+    return any(number in threads and length in lengths for number, length in both)
 
 
 def _makes_pointwise(lab: Lab) -> bool:

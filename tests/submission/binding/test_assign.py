@@ -191,6 +191,37 @@ def test_rows_and_columns_of_a_kernel_are_told_by_what_their_number_is_multiplie
 
 
 @pytest.mark.parametrize(
+    ("numbers", "body", "variant"),
+    [
+        # An image of which one axis of the grid numbers the elements.
+        (
+            "int w, int h",
+            "int y = i / (w), x = i % (w); if (y > 0 && x > 0) out[i] = in[i - w - 1];",
+            "rows_and_columns",
+        ),
+        ("int size", "int n = size; int y = i / n, x = i % n; out[y * n + x] = in[x];", "rows_and_columns"),
+        ("int n", "int y = i / WIDTH, x = i % WIDTH; if (i < n) out[i] = in[(y + 1) * WIDTH + x];", "rows_and_columns"),
+        # A vector: in pieces, in a ring, by warps.
+        ("int n", "int piece = i / ITEMS, at = i % ITEMS; if (i < n) out[i] = in[piece * ITEMS + at];", "work"),
+        ("int n, int tile", "int t = i / tile, at = i % tile; if (i < n) out[i] = in[t * tile + at];", "work"),
+        ("int n", "for (int k = -2; k <= 2; k++) out[i] += in[(i + k + n) % n] / n;", "work"),
+        (
+            "int n",
+            "int lane = threadIdx.x % warpSize, warp = threadIdx.x / warpSize; out[i] = in[lane + warp];",
+            "work",
+        ),
+    ],
+)
+def test_rows_and_columns_are_told_where_one_axis_numbers_all_elements(numbers: str, body: str, variant: str) -> None:
+    text = (
+        "#define WIDTH 64\n#define ITEMS 4\n"
+        f"__global__ void work(const float *in, float *out, {numbers}) {{"
+        f" int i = blockIdx.x * blockDim.x + threadIdx.x; {body} }}"
+    )
+    assert names(bound(text, find("box-blur", ())))["naive"] == variant
+
+
+@pytest.mark.parametrize(
     ("name", "variant"),
     [
         # Each element of the two in its place.
