@@ -12,7 +12,7 @@ from math import prod
 import numpy as np
 
 from grader.checks import hazards, host
-from grader.checks.base import Verdict, failed, not_applicable, not_measured, passed
+from grader.checks.base import Verdict, failed, not_applicable, passed
 from grader.checks.outcomes import explained, grid_left_out, is_dynamic, of_set_bytes, seen_at, verdict_of_runs
 from grader.devices import UNSET_BYTE
 from grader.diagnosis.text import hazard_msg
@@ -198,10 +198,9 @@ def _of_narrow_parameter(evidence: Evidence, sizes: object) -> Message | None:
 
 
 def _of_another_task(evidence: Evidence, other: OtherInput) -> Verdict:
-    inputs = ", ".join(p.name for p in evidence.lab.parameters if p.kind.is_read)
-    hint = msg("checks.correct.hint_other_task", inputs=inputs)
     if not other.values:
-        return not_measured(msg("checks.correct.not_filled", array=other.array, line=other.line), hint)
+        return hazards.of_unfilled(evidence, other)
+    hint = hazards.other_task_hint(evidence)
     message = msg("checks.correct.other_task", array=other.array, values=other.values, line=other.line)
     return failed(message, hint, other.line, data={"array": other.array})
 

@@ -6,7 +6,7 @@ outside an array, and no read of memory that nothing wrote.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from grader.checks import host, outcomes
@@ -16,7 +16,7 @@ from grader.lab.checks import RacesSettings, Settings
 from grader.launching.trial import Run
 from grader.message import Message, joined, msg, sizes_msg
 from grader.ptx.records import Hazard
-from grader.running.evidence import Evidence
+from grader.running.evidence import Evidence, OtherInput
 from grader.submission.cpp.scopes import branch_around
 
 KINDS = ("race", "barrier_divergence", "warp_sync")
@@ -132,6 +132,9 @@ def judge_memory_safety(evidence: Evidence, settings: Settings) -> Verdict:
     hazards = evidence.hazards("out_of_bounds", "uninitialized")
     if not hazards:
         return _passed(evidence, "memory_safety", "passed", _strays)
+    other = evidence.other_input
+    if other is not None and not other.is_seen and _is_of_long_inputs(evidence, hazards):
+        return of_unfilled(evidence, other)
     first = hazards[0]
     more = msg("checks.memory_safety.more_lines", n=len(hazards) - 1) if len(hazards) > 1 else None
     message = joined(hazard_msg(first), more) or hazard_msg(first)
@@ -139,6 +142,26 @@ def judge_memory_safety(evidence: Evidence, settings: Settings) -> Verdict:
     return replace(
         failed(message, memory_hint(evidence, first), first.line, data=data), file=evidence.file_of(first.file)
     )
+
+
+def of_unfilled(evidence: Evidence, other: OtherInput) -> Verdict:
+    """No verdict on a kernel that reads what only its program, which was not run, puts into the device's memory."""
+    message = msg("checks.correct.not_filled", array=other.array, line=other.line)
+    return not_measured(message, other_task_hint(evidence))
+
+
+def other_task_hint(evidence: Evidence) -> Message:
+    """The hint that this task has none but its own inputs."""
+    inputs = ", ".join(p.name for p in evidence.lab.parameters if p.kind.is_read)
+    return msg("checks.correct.hint_other_task", inputs=inputs)
+
+
+def _is_of_long_inputs(evidence: Evidence, strays: Sequence[Hazard]) -> bool:
+    """Whether a wrong kernel only goes past the ends of arrays that are handed to it: of another task, whose arrays may
+    be longer than their data."""
+    runs = evidence.runs_of("correct", "observe")
+    past_ends = (h.kind == "out_of_bounds" and h.space == "global" and h.detail in ("before", "after") for h in strays)
+    return any(not run.is_right for run in runs) and all(past_ends)
 
 
 def memory_hint(evidence: Evidence, hazard: Hazard) -> Message:

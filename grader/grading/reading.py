@@ -16,6 +16,7 @@ import numpy as np
 
 from grader import __version__
 from grader.compiler.diagnostics import Diagnostic, closing_line
+from grader.lab import formula
 from grader.lab.records import Lab
 from grader.launching.backend import ARCHITECTURE
 from grader.message import msg
@@ -185,7 +186,7 @@ def _other_input(submission: Submission, kernel: Kernel) -> OtherInput | None:
     """Numbers of different value that the host was seen to put into an array of the device, and that a kernel reads as
     no parameter of the lab: weights of a sum where plain means are asked for.  None where there are none.
 
-    Where no program that launches the kernel was run, they are not known.
+    Where no program that launches the kernel was run, they are what the text says of them, if anything.
     """
     rows = submission.device_source.get(kernel.file, "").split("\n")
     words = set(re.findall(r"\w+", "\n".join(rows[kernel.line - 1 : kernel.end_line])))
@@ -202,7 +203,7 @@ def _other_input(submission: Submission, kernel: Kernel) -> OtherInput | None:
     for match in _DEVICE_ARRAY.finditer(plain):
         name = match["name"]
         if name in words and not is_run and re.search(rf"\bcudaMemcpyToSymbol(?:Async)?\s*\(\s*{name}\b", plain):
-            return OtherInput(name, "", text.count("\n", 0, match.start()) + 1)
+            return OtherInput(name, _values_written(plain, name), text.count("\n", 0, match.start()) + 1, is_seen=False)
         width, code = (4, "f") if match["type"] == "float" else (8, "d")
         data = filled.get(name, b"")
         if name not in words or name in spoilt or not data or len(data) % width:
@@ -211,8 +212,40 @@ def _other_input(submission: Submission, kernel: Kernel) -> OtherInput | None:
         if len(set(values)) > 1:
             shown = ", ".join(f"{value:g}" for value in values[:_MOST_SHOWN])
             shown += ", …" if len(values) > _MOST_SHOWN else ""
-            return OtherInput(name, shown, text.count("\n", 0, match.start()) + 1)
+            return OtherInput(name, shown, text.count("\n", 0, match.start()) + 1, is_seen=True)
     return None
+
+
+_NUMBERS = re.compile(r"[-+.\deEfF\s]+(?:,[-+.\deEfF\s]+)+,?\s*")
+_OF_INDEX = re.compile(r"[-+*()\s\d.fF]+")
+UNEQUAL = 0.1
+"""So far apart, as a share of the largest, numbers are no rounded means."""
+
+
+def _values_written(text: str, array: str) -> str:
+    """Numbers of different value that the host code, which was not run, copies to an array of the device by its text: a
+    list, or one made of its index alone, `w[i] = i - 10`.  "" where that does not say so."""
+    copied = re.search(rf"\bcudaMemcpyToSymbol(?:Async)?\s*\(\s*{array}\s*,\s*&?\s*([A-Za-z_]\w*)", text)
+    if copied is None:
+        return ""
+    source = copied[1]
+    element = re.findall(rf"\b{source}\s*\[\s*(\w+)\s*\]\s*=(?![={{])\s*([^;{{]+);", text)
+    listed = re.findall(rf"\b{source}\s*\[[^\]]*\]\s*=\s*\{{([^{{}}]*)\}}", text)
+    if len(listed) == 1 and not element and _NUMBERS.fullmatch(listed[0]):
+        with suppress(ValueError):
+            values = [float(number.strip().rstrip("fF")) for number in listed[0].split(",") if number.strip()]
+            if max(values) - min(values) > UNEQUAL * max(map(abs, values)):
+                shown = ", ".join(f"{value:g}" for value in values[:_MOST_SHOWN])
+                return shown + (", …" if len(values) > _MOST_SHOWN else "")
+    if len(element) == 1 and not listed:
+        (index, value), word = element[0], rf"\b{element[0][0]}\b"
+        # A sum or a product of the index differs from place to place.
+        if index.isidentifier() and re.search(word, value) and _OF_INDEX.fullmatch(re.sub(word, "0", value)):
+            plain = re.sub(r"(?<=[\d.])[fF]\b", "", value)
+            with suppress(formula.FormulaError):
+                numbers = {formula.evaluate(plain, {index: place}) for place in range(3)}
+                return f"{source}[{index}] = {' '.join(value.split())}" if len(numbers) == 3 else ""
+    return ""
 
 
 # Clang's words for what is no C++ in any dialect.

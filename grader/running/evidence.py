@@ -249,13 +249,14 @@ class Other:
 class OtherInput:
     """Numbers in the device's memory that the host puts there, and that no input of the lab is.
 
-    values: the first of them, as they are shown; "" where the program was not run.  line: of the array's declaration,
-      in the kernel's file.
+    values: the first of them, as they are shown, or what the text makes of each; "" where nothing tells.
+    line: of the array's declaration, in the kernel's file.  is_seen: a program that launches the kernel was run.
     """
 
     array: str
     values: str
     line: int
+    is_seen: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -252,3 +252,46 @@ def test_no_process_or_thread_is_left_behind(grade: Callable[..., Result]) -> No
         children = Path(f"/proc/self/task/{threading.get_native_id()}/children")
         left.append((threading.active_count(), children.read_text() if children.exists() else ""))
     assert left[0] == left[1]
+
+
+WEIGHTED = """
+#include <opencv2/core.hpp>
+__constant__ float weights[5];
+__global__ void naive(const float *in, float *out, int count)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x + 2;
+    if (i >= count) return;
+    float sum = 0;
+    for (int k = -2; k <= 2; k++) sum += in[i + k] * weights[k + 2];
+    out[i] = sum;
+}
+int main() {
+    float *a, *b, host[5] FILL
+    cudaMemcpyToSymbol(weights, host, sizeof(host));
+    naive<<<(1000 + 255) / 256, 256>>>(a, b, 1000);
+}
+"""
+EACH = "; for (int i = 0; i < 5; i++) host[i] = "
+
+
+@pytest.mark.parametrize(
+    ("fill", "values"),
+    [
+        (EACH + "i - 2;", "host[i] = i - 2"),
+        (" = {1, 2, 3, 2, 1};", "1, 2, 3, 2, 1"),
+        # A plain mean, be it rounded, and what the text does not tell: not judged.
+        (EACH + "1.0f / 5;", ""),
+        (EACH + "i * 0 + 0.2f;", ""),
+        (EACH + "weight_of(i);", ""),
+        (" = {0.2f, 0.2f, 0.19f, 0.2f, 0.2f};", ""),
+    ],
+)
+def test_weights_that_the_text_fills_tell_another_task(tmp_path: Path, fill: str, values: str) -> None:
+    file = tmp_path / "blur.cu"
+    file.write_text(WEIGHTED.replace("FILL", fill))
+    checks = {c.check: c for c in pipeline.grade(file, marks_only("box-blur")).checks if c.variant == "naive"}
+    said = checks["correct"].message_said
+    assert said is not None and said.data.get("values", "") == values
+    assert said.id == ("checks.correct.other_task" if values else "checks.correct.not_filled")
+    # Its input may be longer than what it makes of it.
+    assert checks["memory_safety"].message_said.id == "checks.correct.not_filled"  # type: ignore[union-attr]
