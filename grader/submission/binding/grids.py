@@ -187,6 +187,14 @@ def _rounds_down(expression: Expression | None) -> bool:
     return False
 
 
+def dividend(expression: Expression) -> Expression | None:
+    """The number or the name that is divided by a name alone, as `n` of `n / threads.x`; None where there is none."""
+    match expression:
+        case Binary("/", Name() | Number(int()) as divided, Name()):
+            return divided
+    return None
+
+
 def _is_sum(expression: Expression) -> bool:
     return isinstance(expression, Binary) and expression.operator in ("+", "-")
 

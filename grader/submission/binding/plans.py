@@ -23,10 +23,10 @@ from grader.devices import is_possible_block
 from grader.lab.records import Lab, Parameter, Variant
 from grader.submission.binding import blocks
 from grader.submission.binding.entries import Entry
-from grader.submission.binding.grids import formulas_of, is_unsure
+from grader.submission.binding.grids import dividend, formulas_of, is_unsure
 from grader.submission.binding.reconcile import OF_PROGRAM, Fact, first, weakest_of
 from grader.submission.binding.sizes import NamedSizes
-from grader.submission.cpp.syntax import Name
+from grader.submission.cpp.syntax import Name, Number
 from grader.submission.folder import VariantSettings
 from grader.submission.kernels import records
 from grader.submission.records import Interpretation, LaunchPlan, Origins
@@ -159,6 +159,7 @@ def _plan(
     tiles = [_tile(context, axis, block, site) for axis in range(len(covers))]
     tile = tuple(fact.value for fact in tiles)
     grid = _grid(context, threads.value, covers, tile) if threads.origin in OF_PROGRAM else ()
+    divided = _divided(context, covers, tile) if threads.origin == "inferred" else ()
     if len(covers) == 1 and grid == covers and context.shape.covered(0, block) is None:
         # As many blocks as there are elements, which no thread numbers within its block: one for each.
         tile = (1,)
@@ -169,10 +170,10 @@ def _plan(
         covers=covers,
         exact=exact,
         shared_bytes=blocks.shared_bytes_at(shared.value.formula, block, context.lab, shared.value.number),
-        line=site.line if site is not None else 0,
+        line=site.line if site is not None else context.site.line if context.site is not None and divided else 0,
         block_formula=threads.value.formulas,
         shared_formula=shared.value.formula,
-        grid_formula=grid,
+        grid_formula=grid or divided,
         is_read=site is not None
         and all(context.formula(e, top=False) for e in site.block_expressions or (None,))
         and context.formula(site.shared_expression) is not None,
@@ -223,6 +224,26 @@ def _grid(
     seen = [probe for probe in context.site.probes if probe.block == context.site.block]
     probes = [(probe.grid, context.own.choices_of(probe.arguments)) for probe in seen]
     return formulas_of(context.site, context.formula, covers, tile, context.own.choices(), context.lab, probes)
+
+
+def _divided(context: blocks.LaunchContext, covers: tuple[str, ...], tile: tuple[int, ...]) -> tuple[str, ...]:
+    """The grid's formulas where its text divides each size by a block whose sides it does not tell: rounded down, so
+    that the last elements have no block.  () where it says another thing of any axis."""
+    site = context.site
+    if site is None or len(site.grid_expressions) != len(covers):
+        return ()
+    own = context.roles[len(context.roles) - context.arguments :]
+    values = {(role, value) for role, value in zip(own, site.values, strict=False) if value is not None}
+    for over, expression in zip(covers, site.grid_expressions, strict=True):
+        divided = dividend(expression)
+        is_size = (
+            (over, divided.value) in values
+            if isinstance(divided, Number)
+            else (divided is not None and context.formula(divided, over, top=False) == over)
+        )
+        if not is_size:
+            return ()
+    return tuple(f"(({over}) // {step})" for over, step in zip(covers, tile, strict=True))
 
 
 def _unknown_of_grid(context: blocks.LaunchContext, plan: LaunchPlan) -> frozenset[str]:

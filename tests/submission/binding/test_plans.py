@@ -55,6 +55,35 @@ def test_the_grid_is_the_program_s_where_its_block_is(configuration: str, grid: 
 
 
 @pytest.mark.parametrize(
+    ("before", "x", "y", "n", "grid"),
+    [
+        # Rounded down, whatever the side is.
+        ("", "n / block.x", "n / block.y", "n", ("((n) // 16)", "((n) // 16)")),
+        ("", "1024 / block.x", "1024 / block.y", "1024", ("((n) // 16)", "((n) // 16)")),
+        ("", "n / side", "n / side", "n", ("((n) // 16)", "((n) // 16)")),
+        # Rounded up, or of what is no size, or may be rounded before.
+        ("", "(n + block.x - 1) / block.x", "(n + side - 1) / side", "n", ()),
+        ("", "n / block.x", "(n + side - 1) / side", "n", ()),
+        ("", "4096 / block.x", "4096 / block.y", "1024", ()),
+        ("int m = (n + side - 1) / side * side;", "m / side", "m / side", "n", ()),
+        ("int m = padded(n);", "m / side", "m / side", "n", ()),
+    ],
+)
+def test_a_grid_that_is_divided_by_a_side_that_nobody_tells_is_rounded_as_it_is_written(
+    before: str, x: str, y: str, n: str, grid: tuple[str, ...]
+) -> None:
+    text = (
+        "template <int B> __global__ void tile(float *a, float *b, float *c, int n) { __shared__ float s[B][B];"
+        " int x = blockIdx.x * B + threadIdx.x, y = blockIdx.y * B + threadIdx.y; s[threadIdx.y][threadIdx.x] ="
+        " a[y * n + x] * b[y * n + x]; __syncthreads(); c[y * n + x] = s[threadIdx.x][threadIdx.y]; }"
+        "void run(float *a, float *b, float *c, int side, int n) {"
+        f" dim3 block(side, side); {before} dim3 grid({x}, {y}); tile<16><<<grid, block>>>(a, b, c, {n}); }}"
+    )
+    plan = binding(bound(text, find("matmul", ())), "block").interpretations[0].launch
+    assert (plan.grid_formula, plan.line > 0) == (grid, grid != ())
+
+
+@pytest.mark.parametrize(
     ("before", "body", "block", "tile"),
     [
         ("", "__shared__ float t[16][16]; t[0][0] = a[0]; b[0] = t[0][0];", (16, 16, 1), (16, 16)),
