@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from grader.i18n import _, decimal, form_of, language, ngettext
 from grader.words import N_, Texts
-from grader.words.advice import OF_HOST
-from grader.words.checks import OWN_CHECK
+from grader.words.advice import OF_HOST, OWN_CHECK
 from grader.words.programs import changed
 
 

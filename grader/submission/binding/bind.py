@@ -398,8 +398,13 @@ def _binding(
 ) -> VariantBinding | Missing:
     entries, absent, lab = read.entries, read.absent, read.lab
     if entry is None and entries and all(e.reason is not None for e in entries):
-        # Nothing in the file can be a kernel of this lab: why, told of the first.
-        entry = entries[0]
+        # Nothing in the file can be a kernel of this lab: why, told of the first that does something.
+        with_body = [e for e in entries if not e.kernel.is_empty]
+        if not with_body and not any(_is_named(e, lab) for e in entries):  # Skeletons of another task.
+            shown = {"kernels": ", ".join(_listed(entries)), "parameters": ", ".join(p.name for p in lab.parameters)}
+            first_of = entries[0].kernel
+            return Missing(variant.name, "all_empty", {**shown, "file": first_of.file, "line": first_of.line})
+        entry = next(iter(with_body), entries[0])
     if entry is None:
         if absent is not None:
             return Missing(variant.name, absent[0], absent[1])

@@ -45,6 +45,16 @@ __global__ void tile(const float *a, float *b, float scale) { __shared__ float t
     assert missing(submission, "padded") == Missing("padded", "no_candidate", {"kernels": kernels})
 
 
+def test_kernels_without_a_body_that_take_other_parameters_are_of_another_task() -> None:
+    others = "__global__ void norm(float *a) {}\n__global__ void sums(float *a, float *b, float x) {}\n"
+    found = missing(bound(others), "naive")
+    assert (found.reason, found.data["kernels"], found.data["line"]) == ("all_empty", "norm, sums", 1)
+    # Of one that has a body it is told why it is none of the task's, of one called as the variant that it has none.
+    found = missing(bound(others + "__global__ void work(float *a) { a[0] = 1; }"), "naive")
+    assert (found.reason, found.data["kernel"]) == ("unbindable", "work")
+    assert missing(bound(others.replace("norm", "naive")), "naive").reason == "empty"
+
+
 def test_a_kernel_with_too_few_arrays_is_unbindable() -> None:
     found = missing(bound("__global__ void naive(float *a) { a[0] = 1; }"), "naive")
     assert (found.reason, found.data["detail"], found.data["expected"], found.data["got"]) == (
