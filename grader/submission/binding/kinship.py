@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -142,7 +142,9 @@ def unequal_lengths(kernel: Kernel, elements: Mapping[str, int], lab: Lab) -> tu
     return (read[0], written[0]) if 0 < UNEQUAL * fewer <= more else None
 
 
-_OF_SECOND_AXIS = re.compile(r"\b(\w+)\s*=[^=;{}]*\b(?:blockIdx|threadIdx)\s*\.\s*y\b")
+_OF_SECOND_AXIS = re.compile(r"\b(\w+)\s*=(?!=)([^=;{}]*\b(?:blockIdx|threadIdx)\s*\.\s*y\b[^=;{}]*)")
+_FIRST_AXIS = re.compile(r"\b(?:blockIdx|threadIdx)\s*\.\s*x\b")
+_OF_BLOCKS = re.compile(r"\bblockIdx\s*\.\s*y\b")
 # `j = y - RADIUS`, in a loop over neighbours.
 _BESIDE = re.compile(r"\b(\w+)\s*=\s*(\w+)\s*[+-]\s*\w+\s*[;,]")
 _OF_LAUNCH = re.compile(r"(?i)block|grid|tile|thread|warp|dim")
@@ -156,14 +158,35 @@ def _has_rows(kernel: Kernel, shape: KernelShape) -> bool:
         return _is_taken_apart(shape, numbers)
     if any(map(WIDTH.fullmatch, numbers)) and any(map(HEIGHT.fullmatch, numbers)):
         return True
-    constants = (*shape.constants.macros, *shape.constants.values)
-    lengths = sorted({*numbers, *(name for name in constants if not _OF_LAUNCH.search(name))})
-    rows = {*_OF_SECOND_AXIS.findall(shape.text)}
-    rows |= {name for name, row in _BESIDE.findall(shape.text) if row in rows}
-    row = rf"(?:\b(?:{'|'.join(sorted(rows))})\b(?:\s*[+-]\s*\w+)?|threadIdx\s*\.\s*y)\s*\)?"
-    length = rf"\(?\s*\b(?:{'|'.join(map(re.escape, lengths))})\b"
-    product = rf"{row}\s*\*\s*{length}|{length}\s*\)?\s*\*\s*\(?\s*{row}"
-    return bool(lengths and rows) and re.search(product, shape.text) is not None
+    names = (*shape.constants.macros, *shape.constants.values)
+    constants = [name for name in names if not _OF_LAUNCH.search(name)]
+    numbered = _OF_SECOND_AXIS.findall(shape.text)
+    # What the first axis is added to numbers all threads or blocks: of a vector, too.
+    rows = {name: value for name, value in numbered if _FIRST_AXIS.search(_first_of(value)) is None}
+    of_blocks = {name for name, value in rows.items() if _OF_BLOCKS.search(value)}
+    beside = _BESIDE.findall(shape.text)
+
+    def multiplied(lengths: Iterable[str], rows: Collection[str], direct: str) -> bool:
+        named = {*rows, *(name for name, row in beside if row in rows)}
+        lengths = [re.escape(name) for name in lengths]
+        choices = [direct, *([rf"(?<![.\w])(?:{'|'.join(sorted(named))})\b(?:\s*[+-]\s*\w+)?\s*\)?"] if named else [])]
+        row, length = rf"(?:{'|'.join(choices)})", rf"\(?\s*\b(?:{'|'.join(lengths)})\b"
+        product = rf"{row}\s*\*\s*{length}|{length}\s*\)?\s*\*\s*\(?\s*{row}"
+        return bool(lengths) and re.search(product, shape.text) is not None
+
+    # Within a block a constant is the block's side, whatever it is called: `threadIdx.y * BX + threadIdx.x`.
+    across = r"\(\s*blockIdx\s*\.\s*y\b[^()]*\bthreadIdx\s*\.\s*y\s*\)"
+    return multiplied(numbers, rows, r"\bthreadIdx\s*\.\s*y\s*\)?") or multiplied(constants, of_blocks, across)
+
+
+def _first_of(values: str) -> str:
+    """The value that a list of declarations gives its first name."""
+    depth = 0
+    for place, sign in enumerate(values):
+        depth += (sign == "(") - (sign == ")")
+        if sign == "," and depth == 0:
+            return values[:place]
+    return values
 
 
 _NUMBERED = re.compile(r"\b(\w+)\s*=[^=;{}]*\bblockIdx\s*\.\s*x\b")

@@ -178,13 +178,29 @@ COLUMN = "int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockD
         # A vector that a grid of two axes goes through.
         ("int n", "int i = y * (gridDim.x * blockDim.x) + x; if (i < n) out[i] = in[i - 1] + in[i + 1];", "work"),
         ("int n", "int i = y * BLOCK_DIM + x; if (i < n) out[i] = in[i - 1] + in[i + 1];", "work"),
+        # Blocks of two axes, or so many of them that the grid has two: threads of a vector, numbered with constants.
+        ("int n", "int i = blockIdx.x * (BX * BY) + threadIdx.y * BX + threadIdx.x; out[i] = in[i - 1];", "work"),
+        ("int n", "int i = (blockIdx.x * BY + threadIdx.y) * BX + threadIdx.x; out[i] = in[i - 1];", "work"),
+        (
+            "int n",
+            "int ty = threadIdx.y; int i = blockIdx.x * 256 + ty * BX + threadIdx.x; out[i] = in[i - 1];",
+            "work",
+        ),
+        ("int n", "int b = blockIdx.y * gridDim.x + blockIdx.x; int i = b * BX + threadIdx.x; out[i] = in[i];", "work"),
+        (
+            "int n, int per",
+            "int i = y * 64 + blockIdx.x; for (int k = 0; k < per; k++) out[i * per + k] = in[i * per + k + 1];",
+            "work",
+        ),
+        ("int n", "out[(blockIdx.y * BY + threadIdx.y) * SIDE + x] = in[x];", "rows_and_columns"),
+        ("int n", "int row = threadIdx.y; out[row * n + x] = in[x];", "rows_and_columns"),
     ],
 )
 def test_rows_and_columns_of_a_kernel_are_told_by_what_their_number_is_multiplied_by(
     numbers: str, body: str, variant: str
 ) -> None:
     text = (
-        "#define SIDE 64\n#define BLOCK_DIM 16\n"
+        "#define SIDE 64\n#define BLOCK_DIM 16\n#define BX 32\n#define BY 8\n"
         f"__global__ void work(const float *in, float *out, {numbers}) {{ {COLUMN} {body} }}"
     )
     assert names(bound(text, find("box-blur", ())))["naive"] == variant
