@@ -348,10 +348,7 @@ def _is_named(entry: Entry, lab: Lab) -> bool:
 
 
 def _other_data(entry: Entry, lab: Lab, observed: ObservedRuns) -> OtherData:
-    name = entry.kernel.name
-    # Of one that strays from its arrays one may be too short.
-    stays = any(x.kernel == name and not x.hazards for run in observed.runs if run.results for x in run.launches)
-    if stays and unequal_lengths(entry.kernel, entry.elements, lab):
+    if unequal_lengths(entry.kernel, entry.lengths(observed), lab):
         return "unequal_lengths"
     return other_data(entry.kernel, entry.shape, lab, is_named=_is_named(entry, lab))
 
@@ -460,11 +457,10 @@ def _of_other_data(
     if not any(reasons) or not all(are_others):
         return None
     reason, entry = next((r, e) for r, e in zip(reasons, entries, strict=True) if r)
-    arrays = unequal_lengths(entry.kernel, entry.elements, lab) or ()
-    lengths = {
-        name: f"{array}[{entry.elements[array]}]" for name, array in zip(("first", "second"), arrays, strict=False)
-    }
-    return reason, {"kernel": entry.kernel.name, "file": entry.kernel.file, "line": entry.kernel.line, **lengths}
+    lengths = entry.lengths(observed)
+    arrays = unequal_lengths(entry.kernel, lengths, lab) or ()
+    shown = {name: f"{array}[{lengths[array]}]" for name, array in zip(("first", "second"), arrays, strict=False)}
+    return reason, {"kernel": entry.kernel.name, "file": entry.kernel.file, "line": entry.kernel.line, **shown}
 
 
 def _is_never_launched(entry: Entry, entries: Sequence[Entry], observed: ObservedRuns) -> bool:

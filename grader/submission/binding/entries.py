@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import combinations_with_replacement
 from math import prod
 
 from grader.lab.records import Lab, Variant
@@ -102,6 +103,21 @@ class Entry:
             for p in self.kernel.parameters
             if p.is_pointer and p.dtype in SIZES_OF_TYPES and p.name in arguments and arguments[p.name].buffer_bytes
         }
+
+    def lengths(self, observed: ObservedRuns) -> dict[str, int]:
+        """How many elements its arrays have, by the parameter's name; {} where it may not be for as many.
+
+        That is so of a kernel that strays from its arrays, one of which may be too short, of parts of an array that
+        others lie in as well, and of arrays with room for more: as long as the longest is no number that is handed in.
+        """
+        launches = [(run, x) for run in observed.runs for x in run.launches if x.kernel == self.kernel.name]
+        strays = all(x.hazards for run, x in launches if run.results)
+        in_parts = any(a.offset_bytes for _run, x in launches for a in x.arguments)
+        numbers = [a.value for a in self.seen if isinstance(a.value, int) and a.value > 0][:4]
+        counts = {prod(some) for k in (1, 2, 3) for some in combinations_with_replacement(numbers, k)}
+        elements = self.elements
+        has_room = bool(counts) and max(elements.values(), default=0) not in counts
+        return {} if strays or in_parts or has_room else elements
 
     def _handed(self) -> dict[int, str]:
         """What the launch that it is graded by hands in and the kernel names as well, by the place of the parameter;

@@ -80,10 +80,10 @@ _TASKS = tuple(
     re.compile(words, re.IGNORECASE)
     for words in (
         r"transpos(?!ed)",
-        r"mul(?!ti)|multipl|product|gemm|squar(?!ed)|(?<![a-z])dot|(?<![a-z])mm(?![a-z])",
+        r"mul(?!ti)|multipl|product|gemm|squar(?!ed|e?_?(?:tile|block))|(?<![a-z])dot|(?<![a-z])mm(?![a-z])",
         r"conv(?!en|er)|blur|stencil|filter(?!ed)|smooth|mean(?!ing|while)|average(?!d)|sobel|gauss"
         r"|window|sliding|moving|halo",
-        r"reduc(?!ed|ing)|scan|prefix|sort(?!ed)|histo",
+        r"reduc(?!ed|ing|e_?(?:bank|conflict|traffic|load|diverg|global))|scan|prefix|sort(?!ed)|histo",
     )
 )
 """What tasks are called: a word in a kernel's name.  How it is done is told by "transposed", "reduced_conflicts"."""

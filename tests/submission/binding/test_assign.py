@@ -139,8 +139,16 @@ def test_a_kernel_that_is_called_as_another_task_is_no_variant() -> None:
         # How it is done, and no task.
         ("plain_transposed", "plain_transposed"),
         ("naive_reduced_traffic", "naive_reduced_traffic"),
+        ("reduceBankConflicts", "reduceBankConflicts"),
+        ("reduce_global_loads", "reduce_global_loads"),
     ):
         assert names(bound(text.replace("KERNEL", name), matmul))["naive"] == variant
+    square_tiles = (
+        "__global__ void squareTile(const float *src, float *dst, int rows, int cols) { int c = blockIdx.x * 32 +"
+        " threadIdx.x, r = blockIdx.y * 32 + threadIdx.y; if (r < rows && c < cols) dst[c * rows + r] = src[r * cols"
+        " + c]; }"
+    )
+    assert names(bound(square_tiles, find("transpose", ())))["shared"] == "squareTile"
 
 
 def test_the_size_of_a_block_among_a_template_s_arguments_is_no_name() -> None:
@@ -282,3 +290,30 @@ def test_an_output_of_another_length_is_another_task_s(elements: int, hazards: i
     run = SeenRun(("main.cu",), (launch,), ended=True)
     seen = ObservedRuns((run, replace(run, results=True)))
     assert names(bound(text, find("batch-square", ()), observed=seen))["simple"] == variant
+
+
+@pytest.mark.parametrize(
+    ("count", "offset", "variant"),
+    [
+        (None, 0, "unequal_lengths"),
+        (640, 0, "unequal_lengths"),
+        # One of many vectors in an array, and all results in one: the kernel is for as many as it is told.
+        (20, 0, "work"),
+        (640, 4, "work"),
+        # Room for the largest of several sizes.
+        (10, 0, "work"),
+    ],
+)
+def test_an_array_with_room_for_more_is_no_longer_than_another(count: int | None, offset: int, variant: str) -> None:
+    number = ", int n" if count is not None else ""
+    text = (
+        f"__global__ void work(const float *in, float *out{number}) {{ int i = blockIdx.x * blockDim.x + threadIdx.x;"
+        " out[i] = in[i] + in[i + 1]; }"
+    )
+    arrays = (("in", 640, 0), ("out", 20, offset))
+    arguments = [SeenArgument(n, "float *", buffer_bytes=4 * k, offset_bytes=at) for n, k, at in arrays]
+    arguments += [SeenArgument("n", "int", value=count)] * (count is not None)
+    launch = SeenLaunch("work", (), "main.cu", 1, (20, 1, 1), (32, 1, 1), 0, tuple(arguments))
+    run = SeenRun(("main.cu",), (launch,), ended=True)
+    seen = ObservedRuns((run, replace(run, results=True)))
+    assert names(bound(text, find("box-blur", ()), observed=seen))["naive"] == variant
