@@ -59,17 +59,33 @@ def judge_coalescing(evidence: Evidence, settings: CoalescingSettings) -> Verdic
     # Where one side is enough, it is mended on the side that is better.
     is_of_loads = settings.sides == "loads" or loads <= stores
     kinds = ("load", "store") if settings.sides == "both" else ("load",) if is_of_loads else ("store",)
-    worst = max((c for kind in kinds for c in _rows(counters, kind) if c.ideal), key=lambda c: c.sectors / c.ideal)
+    worst = max((c for kind in kinds for c in _rows(counters, kind) if c.ideal), key=lambda c: _judged(c) / c.ideal)
     message = msg("checks.coalescing.failed", figures=figures, line=worst.line)
     hint = _narrow(evidence, worst) or joined(_sectors_hint(worst), _way_out(evidence, settings, loads, stores))
     return failed(message, hint, worst.line, credit, data=data, file=worst.file)
 
 
 def ratio(counters: Counters, side: str) -> float:
-    """Sectors over the fewest possible, over all lines; 1 where there is no such access."""
+    """Sectors that are judged over the fewest possible, over all lines; 1 where there is no such access."""
     rows = _rows(counters, side)
     ideal = sum(c.ideal for c in rows)
-    return sum(c.sectors for c in rows) / ideal if ideal else 1.0
+    return sum(_judged(c) for c in rows) / ideal if ideal else 1.0
+
+
+def _judged(row: LineCounters) -> int:
+    """Return the sectors of a line; without those of pieces that begin within a sector, where a warp has few lanes.
+
+    Neighbouring addresses touch one sector more than needed where the first lies within a sector, as a halo's does.  A
+    full warp hardly feels it (5 for 4); in a block of 16 threads it says how small the block is, not how it reads.
+    """
+    is_short = 2 * row.lanes <= row.requests * WARP_LANES
+    # What fits into one sector may be lanes far apart as well, two to a request: there, each counts.
+    return row.ideal if is_short and row.ideal > row.requests and not _strays(row) else row.sectors
+
+
+def _strays(row: LineCounters) -> bool:
+    """Whether requests touch more than one sector beyond those needed, which neighbouring addresses never do."""
+    return row.sectors > row.ideal + row.requests
 
 
 def _rows(counters: Counters, side: str) -> list[LineCounters]:
@@ -79,12 +95,12 @@ def _rows(counters: Counters, side: str) -> list[LineCounters]:
 def _main_stores(evidence: Evidence, counters: Counters) -> float:
     """Return the best ratio of the lines that store half of an output: other stores do not make up for them."""
     outputs = [evidence.array_bytes.get(p.name, 0) for p in evidence.lab.parameters if p.is_output]
-    rows = sorted((c for c in _rows(counters, "store") if c.ideal), key=lambda c: c.ideal / c.sectors)
+    rows = sorted((c for c in _rows(counters, "store") if c.ideal), key=lambda c: c.ideal / _judged(c))
     stored = 0
     for c in rows:
         stored += c.lanes * c.width_bytes
         if 2 * stored >= max(outputs, default=0):
-            return c.sectors / c.ideal
+            return _judged(c) / c.ideal
     return 1.0
 
 
@@ -101,9 +117,10 @@ def _figure(counters: Counters, side: str) -> Message:
     return msg("checks.coalescing.figure", sectors=sectors, ideal=ideal)
 
 
-def _sectors_hint(worst: LineCounters) -> Message:
+def _sectors_hint(worst: LineCounters) -> Message | None:
     sectors, ideal = _per_request(worst)
-    return msg("checks.coalescing.hint", sectors=sectors, ideal=ideal)
+    touched = msg("checks.coalescing.hint", sectors=sectors, ideal=ideal)
+    return joined(touched, msg("checks.coalescing.hint_neighbours") if _strays(worst) else None)
 
 
 def _narrow(evidence: Evidence, worst: LineCounters) -> Message | None:

@@ -297,11 +297,10 @@ def ideal_figure(sectors: float) -> str:
 
 
 def hint(sectors: float, ideal: float) -> str:
-    """How many sectors a request touches and needs, and which addresses neighbours should use."""
+    """How many sectors a request touches and needs."""
     text = _(
         "Memory is accessed in 32-byte sectors: here one request of a warp touches {touched}, while {ideal} would hold "
-        "all its bytes. Threads with neighbouring threadIdx.x should use neighbouring addresses: add threadIdx.x to "
-        "the index as it is, not multiplied by the row length."
+        "all its bytes."
     )
     return text.format(touched=_sectors(sectors), ideal=f"{decimal(ideal):g}")
 
@@ -336,6 +335,10 @@ COALESCING: Texts = {
     "hint_tile": N_(
         "With a tile both sides can be coalesced: swap the block indices for the output and the thread "
         "indices inside the tile."
+    ),
+    "hint_neighbours": N_(
+        "Threads with neighbouring threadIdx.x should use neighbouring addresses: add threadIdx.x to the index as it "
+        "is, not multiplied by the row length."
     ),
     "hint_step": N_(
         "If a thread processes several elements, let it step by the number of threads instead of taking "

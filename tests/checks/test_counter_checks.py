@@ -93,6 +93,32 @@ def test_a_narrow_block_takes_pieces_of_several_rows(
     assert ("not multiplied by the row length" in row.hint) != is_narrow
 
 
+@pytest.mark.parametrize(
+    ("lanes", "sectors", "ideal", "status"),
+    [
+        (10, 2.5, 1.5, "pass"),  # 16 threads load 20 neighbours, a halo's first is no sector's first.
+        (16, 3.0, 2.0, "pass"),
+        (16, 4.0, 2.0, "fail"),  # Every second element.
+        (4, 2.0, 1.0, "fail"),  # As well two places far apart.
+        (32, 6.5, 4.0, "fail"),
+    ],
+)
+def test_where_neighbouring_addresses_begin_is_not_held_against_short_requests(
+    lanes: int, sectors: float, ideal: float, status: str
+) -> None:
+    full = counters()
+    load, *others = full.by_line
+    n = load.requests
+    halo = msgspec.structs.replace(load, lanes=lanes * n, sectors=int(sectors * n), ideal=int(ideal * n))
+    given = evidence(counters=msgspec.structs.replace(full, by_line=[halo, *others]))
+    settings = CoalescingSettings(max_ratio=1.4)
+    checks = tuple(replace(c, settings=settings) if c.check == "coalescing" else c for c in given.variant.checks)
+    row = check(replace(given, variant=replace(given.variant, checks=checks)), "coalescing")
+    assert row.status == status
+    # What touches one sector too many may well be neighbours: nothing is said of a row length.
+    assert ("not multiplied by the row length" in (row.hint or "")) == (sectors > ideal + 1)
+
+
 def test_coalescing_on_either_side() -> None:
     one_side = counters(shared=False, store_sectors=32.0)
     assert check(evidence("naive", counters=one_side), "coalescing").status == "pass"
