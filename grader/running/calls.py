@@ -384,10 +384,11 @@ def of_other_type(run: SeenRun, kernel: str, texts: Mapping[str, str]) -> Iterat
 
 # `int d = got[i] - want[i];`, `abs((int)(got[i] - want[i]))`: a difference without its fraction.
 _CUT = re.compile(
-    r"\b(?:int|long)\s+\w+\s*=\s*(?:f?abs\w*\s*\(\s*)?\w+\s*\[[^\[\];]{1,60}\]\s*-\s*\w+\s*\["
-    r"|\babs\w*\s*\(\s*(?:\(\s*(?:int|long)\s*\)|static_cast\s*<\s*(?:int|long)\s*>)\s*\(\s*"
-    r"\w+\s*\[[^\[\];]{1,60}\]\s*-\s*\w+\s*\["
+    r"(?:\b(?:int|long)\s+\w+\s*=\s*(?:f?abs\w*\s*\(\s*)?"
+    r"|\babs\w*\s*\(\s*(?:\(\s*(?:int|long)\s*\)|static_cast\s*<\s*(?:int|long)\s*>)\s*\(\s*)"
+    r"(?P<one>\w+)\s*\[[^\[\];]{1,60}\]\s*-\s*(?P<other>\w+)\s*\["
 )
+_OF_INTEGERS = r"\b(?:u?int\d+_t|int|unsigned|long|short|char|size_t)\b[\s>&*]*(?:const\s+)?{0}\b"
 
 
 def cut_differences(kernel: Kernel, texts: Mapping[str, str]) -> Iterator[HostFault]:
@@ -398,6 +399,10 @@ def cut_differences(kernel: Kernel, texts: Mapping[str, str]) -> Iterator[HostFa
         return
     for file, text in texts.items():
         for match in _CUT.finditer(text):
+            one, other = match["one"], match["other"]
+            # The length of a part, `start[i + 1] - start[i]`, and numbers that are integers themselves.
+            if one == other or any(re.search(_OF_INTEGERS.format(name), text) for name in (one, other)):
+                continue
             line = text.count("\n", 0, match.start()) + 1
             yield HostFault("copy", file, line, msg("checks.host_code.cut_difference"))
 

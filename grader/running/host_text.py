@@ -52,6 +52,8 @@ _PINNED = re.compile(r"pinned|page[\s_-]*locked|закрепл|przypi", re.IGNOR
 _WRITE_COMBINED = "cudaHostAllocWriteCombined"
 _FLAGS = ("cudaHostAllocDefault", "cudaHostAllocMapped", "cudaHostAllocPortable")
 _NOT = re.compile(r"!")
+# Behind the array that is allocated: a `wc` there is a width times channels.
+_SIZES = re.compile(r"(\b(?:cudaHostAlloc|cudaMallocHost)\s*\([^,;]*),[^;]*")
 
 
 def _other_kinds(parsed: ParsedFile) -> Iterator[tuple[int, Message]]:
@@ -83,14 +85,15 @@ def _is_called(parsed: ParsedFile, flag: Node, name: re.Pattern[str]) -> bool:
 
     def is_so(text: str) -> bool:
         other = _COMBINED if name is _PINNED else re.compile(_WRITE_COMBINED)
-        return name.search(text) is not None and other.search(text) is None
+        return name.search(_SIZES.sub(r"\1", text)) is not None and other.search(text) is None
 
     child, node = flag, flag.parent
     while node is not None:
         text = parsed.text(node)
         if node.type == "initializer_list":
             return is_so(text) or is_so(_alongside(parsed, node, child))
-        if node.type == "call_expression" and is_so(text) and '"' not in text:
+        # What is write-combined is pinned as well: only beside other kinds does that name another.
+        if node.type == "call_expression" and name is _COMBINED and is_so(text) and '"' not in text:
             return True
         if node.type == "case_statement":
             return is_so(text)
@@ -146,13 +149,28 @@ def _overflows(parsed: ParsedFile) -> Iterator[tuple[int, Message]]:
             _learn(parsed, item.node, shared)
     for item in functions:
         known = _locals(parsed, item.node, shared)
+        limited: set[str] = set()
         for node in descendants(item.node):
             parent = node.parent
             is_outer = parent is None or _operator(parent) != "*"
-            if _operator(node) == "*" and is_outer and (found := _too_large(parsed, node, known)) is not None:
+            limited |= _limited_by(parsed, node)
+            within = {name: variable for name, variable in known.items() if name not in limited}
+            if _operator(node) == "*" and is_outer and (found := _too_large(parsed, node, within)) is not None:
                 name, value, amount, code = found
                 message = msg("checks.host_code.int_overflow", code=code, name=name, value=value, amount=amount)
                 yield node.start_point.row + 1, message
+
+
+def _limited_by(parsed: ParsedFile, node: Node) -> set[str]:
+    """Names that a condition compares with another number than 0 or 1: what is behind it need not come to pass."""
+    condition = node.child_by_field_name("condition") if node.type != "for_statement" else None
+    names: set[str] = set()
+    for part in descendants(condition) if condition is not None else ():
+        sides = [part.child_by_field_name(side) for side in ("left", "right")]
+        texts = [parsed.text(side) for side in sides if side is not None]
+        if _operator(part) in ("<", "<=", ">", ">=", "==", "!=") and not {"0", "1"} & set(texts):
+            names |= {parsed.text(one) for one in descendants(part) if one.type == "identifier"}
+    return names
 
 
 def _operator(node: Node) -> str:
@@ -177,6 +195,8 @@ def _too_large(parsed: ParsedFile, node: Node, known: Mapping[str, _Variable]) -
         ints.append(factor)
     words = {parsed.text(n) for factor in ints for n in descendants(factor) if n.type == "identifier"}
     names = sorted(word for word in words if word in known and not known[word].is_array)
+    if sum(len(known[name].values) > 1 for name in names) > 1:
+        return None  # Which values go together is not known: rows of a table, arguments of a call.
     for values in islice(product(*(known[name].values for name in names)), MOST_CHOICES):
         chosen = {**known, **{name: _Variable((value,)) for name, value in zip(names, values, strict=True)}}
         amount = 1
@@ -233,6 +253,8 @@ def _values(parsed: ParsedFile, node: Node | None, known: Mapping[str, _Variable
         return known[name].values if name in known and known[name].is_array else ()
     if node.type == "binary_expression":
         sides = [_values(parsed, node.child_by_field_name(side), known) for side in ("left", "right")]
+        if all(len(side) > 1 for side in sides):
+            return ()
         try:
             both_sides = islice(product(*sides), MOST_VALUES)
             return tuple(dict.fromkeys(int(binary(_operator(node), one, other)) for one, other in both_sides))

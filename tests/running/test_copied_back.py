@@ -268,6 +268,8 @@ def test_a_copy_of_numbers_of_another_type_is_told(text: str, type_text: str, li
         ("if (abs((int)(got[i] - want[i])) > 0) bad++;", "float32", [1]),
         ("double d = fabs(got[i] - want[i]);", "float32", []),
         ("\nint d = abs(got[i] - want[i]);", "int32", []),
+        ("int len = start[i + 1] - start[i];", "float32", []),
+        ("std::vector<int> a; const int *b; int d = abs(a[i] - b[i]);", "float32", []),
     ],
 )
 def test_a_difference_that_is_cut_to_an_integer_is_told(text: str, dtype: str, lines: list[int]) -> None:

@@ -52,6 +52,10 @@ def told(text: str) -> list[tuple[int, str]]:
         ("void f() { if (kind != WC) flag = cudaHostAllocDefault; }", []),
         ('void f() { if (kind == "write-combined") flag = cudaHostAllocDefault; }', [(1, "not_combined")]),
         ("void f() { int flag = cudaHostAllocDefault; if (wc) flag |= cudaHostAllocWriteCombined; }", []),
+        # A width times channels; what is write-combined is pinned, too.
+        ("void f() { CHECK(cudaMallocHost(&h_in, wc * sizeof(float))); }", []),
+        ("void f() { CHECK(cudaHostAlloc(&h_in, wc * 4, cudaHostAllocDefault)); }", []),
+        ("void f() { CHECK(cudaHostAlloc(&h_pinned, n, cudaHostAllocWriteCombined)); }", []),
         ('void f() { cudaHostAlloc(&p, n, cudaHostAllocDefault); puts("write-combined comes next"); }', []),
     ],
 )
@@ -91,6 +95,16 @@ def test_memory_that_is_not_of_the_kind_that_it_is_called(text: str, lines: list
         ('int main() { int n = 65536; scanf("%d", &n); use(n * n); }', []),
         ("int main() { for (int i = 65536; i > 0; i--) use(i * 40000); }", []),
         ("int main() { unsigned n = 65536; use(n * n); }", []),
+        # What goes together: rows of tables, arguments of calls; what a condition is before.
+        (
+            "int main() { int h[] = {65536, 64}, w[] = {64, 65536}; for (int i = 0; i < 2; ++i) {"
+            " int r = h[i], c = w[i]; int all = r * c; use(all * 2); } }",
+            [],
+        ),
+        ("void f(int r, int c) { use(r * c); }\nint main() { f(65536, 64); f(64, 65536); }", []),
+        ("void f(int n) { if (n > 40000) return; use(n * n); }\nint main() { f(64); f(65536); }", []),
+        ("int main() { for (int n : {64, 65536}) use(n < 40000 ? n * n : 0); }", []),
+        ("void f(int n) { if (n < 1) return; use(n * n); }\nint main() { f(65536); }", [("n * n", 65536, 1 << 32)]),
     ],
 )
 def test_products_of_ints_that_do_not_fit_at_sizes_of_the_program(text: str, shown: list[tuple[str, int, int]]) -> None:
