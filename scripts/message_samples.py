@@ -374,6 +374,8 @@ OWN: Mapping[str, Mapping[str, Value]] = {
     "checks.atomics.global": {"line": 44, "limit": _LIMIT, "sizes": _LARGE},
     "checks.atomics.shared": {"line": 44, "limit": _LIMIT, "sizes": _LARGE},
     "checks.host_code.int_overflow": {"code": "2 * n * n * n", "name": "n", "value": 1024, "amount": 1 << 31},
+    "checks.host_code.zero_quotient": {"code": "rand() / RAND_MAX"},
+    "checks.host_code.elements_for_bytes": {"function": "memcmp", "amount": "n", "type": "float", "array": "got"},
     "checks.host_code.not_combined": {"flag": "cudaHostAllocDefault"},
     "programs.clock_read_before_wait": {"call": "cudaDeviceSynchronize"},
     "checks.launches.passed": {"sizes": _LARGE, "launches": 2, "allocated": 8192, "copied": 16384, "waits": 1},

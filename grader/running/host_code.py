@@ -28,7 +28,7 @@ from grader.running.calls import (
 )
 from grader.running.data_flow import FlowFault, flow_faults, may_be_meant, reached_text
 from grader.running.evidence import NO_HOST_CODE, OF_DATA, FaultKind, HostCode, HostFault
-from grader.running.host_text import faults_of_text
+from grader.running.host_text import ELEMENTS_FOR_BYTES, ZERO_QUOTIENT, faults_of_text
 from grader.running.own_program import freed_otherwise, launched_instead, never_launches, never_read, read_early
 from grader.submission.kernels.records import Kernel, SeenFault, SeenLaunch, SeenRun, seen_in_part
 from grader.submission.lexical import line_of_main, without_comments
@@ -133,7 +133,12 @@ def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = 
         faults.append(HostFault("not_compared", file, line, msg("checks.host_code.not_compared")))
     elif not is_unread:
         faults += [fault for run in true for fault in never_read(run, kernel.name, texts)]
+    of_text = faults_of_text(texts)
+    shown = {fault.message.id for fault in of_text}
     blind = list(not_noticed(runs, kernel.name, texts))
+    if any(f.message.data.get("function") == "memcmp" for f in of_text if f.message.id == ELEMENTS_FOR_BYTES):
+        # A comparison of a part is told in its own line.
+        blind = [fault for fault in blind if fault.message.id != "checks.host_code.not_noticed_half"]
     faults += [fault for fault in blind if fault.kind == "half_blind"]
     in_comments = {(file, line) for file, _kernel, line in submission.observed.uncommented}
     faults = [fault for fault in faults if (fault.file, fault.line) not in in_comments]
@@ -158,8 +163,9 @@ def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = 
     ]
     untidy += fetched_over(runs, kernel.name, texts, set(graded)) if compares(whole) else ()
     untidy += unlaunched(of_kernel, kernel, set(graded), bound)
-    untidy += [*(fault for fault in blind if fault.kind != "half_blind"), *faults_of_text(texts)]
-    untidy += [*zeros_copied(runs, kernel), *cut_differences(kernel, texts)]
+    untidy += [*(fault for fault in blind if fault.kind != "half_blind"), *of_text]
+    # Zeros that come of a quotient are told in its line.
+    untidy += [*(() if ZERO_QUOTIENT in shown else zeros_copied(runs, kernel)), *cut_differences(kernel, texts)]
     return HostCode(
         is_there=True,
         is_observed=bool(launches),

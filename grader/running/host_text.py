@@ -1,5 +1,6 @@
 """Mistakes of host code that no call of the runtime rejects and no run need come to, as its text shows them: memory of
-another kind than the program calls it, and products of integers that do not fit at sizes the program has itself.
+another kind than the program calls it, products of integers that do not fit at sizes the program has itself, quotients
+of integers that are 0, and numbers of elements where a call takes bytes.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def faults_of_text(texts: Mapping[str, str]) -> list[HostFault]:
 @lru_cache(maxsize=50)
 def _shown(file: str, text: str) -> tuple[tuple[int, Message], ...]:
     parsed = parse(SourceText(Path(file), text, "utf-8"))
-    return (*_other_kinds(parsed), *_overflows(parsed))
+    return (*_other_kinds(parsed), *_overflows(parsed), *_zero_quotients(parsed), *_elements_for_bytes(parsed))
 
 
 # -- kinds of page-locked memory -------------------------------------------------------
@@ -370,3 +371,86 @@ def _changed(parsed: ParsedFile, function: Node) -> Iterator[str]:
             target = node.child_by_field_name("argument")
         if target is not None:
             yield parsed.text(target)
+
+
+# -- quotients and bytes ---------------------------------------------------------------
+
+ZERO_QUOTIENT, ELEMENTS_FOR_BYTES = "checks.host_code.zero_quotient", "checks.host_code.elements_for_bytes"
+_RANDOM = re.compile(r"\(*\s*(?:std\s*::\s*)?rand\s*\(\s*\)\s*\)*")
+_CALLS_OF_BYTES = re.compile(r"(?:std\s*::\s*)?(memcmp|memcpy|memmove)")
+_SEVERAL_BYTES = ("float", "double", "int", "unsigned", "long", "long long", "size_t", "int32_t", "uint32_t")
+_VECTOR = re.compile(r"(?:const\s+)?(?:std\s*::\s*)?vector\s*<\s*([\w ]+?)\s*>")
+_HANDED = re.compile(r"(\w+)(?:\s*\.\s*data\s*\(\s*\))?|&\s*(\w+)\s*\[\s*0\s*\]")
+_AMOUNT = re.compile(r"\w+(?:\s*\*\s*\w+)*|(\w+)\s*\.\s*size\s*\(\s*\)")
+
+
+def _zero_quotients(parsed: ParsedFile) -> Iterator[tuple[int, Message]]:
+    """Yield quotients of two integers that are 0 for all numbers but one."""
+    items = [item for item in parsed.items if item.active and not item.is_device]
+    if any(item.kind == "function" and item.name == "rand" for item in items):
+        return
+    for node in (node for item in items for node in descendants(item.node) if _operator(node) == "/"):
+        above, below = (node.child_by_field_name(side) for side in ("left", "right"))
+        if above is None or below is None or parsed.text(below).strip("() ") != "RAND_MAX":
+            continue
+        if _RANDOM.fullmatch(parsed.text(above)):
+            yield node.start_point.row + 1, msg(ZERO_QUOTIENT, code=" ".join(parsed.text(node).split()))
+
+
+def _elements_for_bytes(parsed: ParsedFile) -> Iterator[tuple[int, Message]]:
+    """Yield calls that take bytes and are handed a number of elements: one that the function multiplies by the size of
+    an element elsewhere, or the length of a vector."""
+    for item in parsed.items:
+        if item.kind != "function" or not item.active or item.is_device:
+            continue
+        types = _types_of_elements(parsed, item.node)
+        for node in descendants(item.node):
+            called = node.child_by_field_name("function") if node.type == "call_expression" else None
+            listed = node.child_by_field_name("arguments") if called is not None else None
+            given = [parsed.text(one) for one in listed.named_children if one.type != "comment"] if listed else []
+            name = _CALLS_OF_BYTES.fullmatch(parsed.text(called)) if called is not None else None
+            if name is None or len(given) != 3:
+                continue
+            arrays = [match[1] or match[2] for one in given[:2] if (match := _HANDED.fullmatch(one)) is not None]
+            kinds = {types.get(array, "") for array in arrays}
+            amount = " ".join(given[2].split())
+            if (
+                len(arrays) == 2
+                and len(kinds) == 1
+                and "" not in kinds
+                and _is_elements(parsed, item.node, amount, types)
+            ):
+                data = {"function": name[1], "amount": amount, "type": kinds.pop(), "array": arrays[0]}
+                yield node.start_point.row + 1, msg(ELEMENTS_FOR_BYTES, **data)
+
+
+def _types_of_elements(parsed: ParsedFile, function: Node) -> dict[str, str]:
+    """Return the arrays, pointers and vectors of a function, with the type of their elements where it takes more than a
+    byte; without those whose name stands for different ones."""
+    found: dict[str, set[str]] = {}
+    for node in descendants(function):
+        type_node = node.child_by_field_name("type") if node.type in ("declaration", "parameter_declaration") else None
+        if type_node is None:
+            continue
+        text = " ".join(parsed.text(type_node).split())
+        vector = _VECTOR.fullmatch(text)
+        for one in node.children_by_field_name("declarator"):
+            inner = one.child_by_field_name("declarator") if one.type == "init_declarator" else one
+            head = parsed.text(inner).partition("(")[0] if inner is not None else ""
+            depth = head.count("*") + head.count("[")
+            is_array = depth == 0 if vector is not None else depth == 1
+            kind = vector[1] if vector is not None else text
+            found.setdefault(declared_name(one), set()).add(kind if is_array and kind in _SEVERAL_BYTES else "")
+    return {name: kinds.pop() for name, kinds in found.items() if len(kinds) == 1}
+
+
+def _is_elements(parsed: ParsedFile, function: Node, amount: str, types: Mapping[str, str]) -> bool:
+    """Whether a function's text shows that an amount counts elements of more than a byte."""
+    match = _AMOUNT.fullmatch(amount)
+    if match is None or "sizeof" in amount:
+        return False
+    if match[1]:
+        return bool(types.get(match[1]))
+    text = " ".join(parsed.text(function).split())
+    own, size = re.escape(amount).replace(r"\ ", r"\s*"), r"sizeof\s*(?:\(\s*(?:float|double|int|unsigned|long)\s*\))"
+    return re.search(rf"(?<![\w.*/])(?<![*/] ){own}\s*\*\s*{size}|{size}\s*\*\s*{own}(?![\w.(])", text) is not None

@@ -1,4 +1,5 @@
-"""What the text of host code shows by itself: kinds of page-locked memory, and products of ints that do not fit."""
+"""What the text of host code shows by itself: kinds of page-locked memory, products of ints that do not fit,
+quotients that are 0, and elements for bytes."""
 
 from __future__ import annotations
 
@@ -110,3 +111,48 @@ def test_memory_that_is_not_of_the_kind_that_it_is_called(text: str, lines: list
 def test_products_of_ints_that_do_not_fit_at_sizes_of_the_program(text: str, shown: list[tuple[str, int, int]]) -> None:
     data = [fault.message.data for fault in faults_of_text({"a.cu": text})]
     assert [(one["code"], one["value"], one["amount"]) for one in data] == shown
+
+
+@pytest.mark.parametrize(
+    ("code", "is_told"),
+    [
+        ("v = rand() / RAND_MAX;", True),
+        ("v = (float)(rand() / RAND_MAX);", True),
+        ("v = std::rand() / RAND_MAX * 10.0f;", True),
+        ("generate(v.begin(), v.end(), [] { return (rand()) / (RAND_MAX); });", True),
+        ("v = (float)rand() / RAND_MAX;", False),
+        ("v = rand() / (float)RAND_MAX;", False),
+        ("v = rand() / double(RAND_MAX);", False),
+        ("v = 2.0f * rand() / RAND_MAX;", False),
+        ("v = rand() / (RAND_MAX + 1.0);", False),
+        ("v = rand() / (RAND_MAX / 10);", False),
+    ],
+)
+def test_random_numbers_divided_as_integers(code: str, is_told: bool) -> None:
+    assert told(f"void fill() {{\n{code}\n}}") == ([(2, "zero_quotient")] if is_told else [])
+    assert told(f"struct F {{ float at() {{\n{code}\n}} }};") == ([(2, "zero_quotient")] if is_told else [])
+
+
+POINTERS = "float *a, *b;\nint n = rows * cols;\na = (float *)malloc(n * sizeof(float));\n"
+VECTORS = "std::vector<float> a(n), b(n);\n\n\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "shown"),
+    [
+        (f"{POINTERS}bad = memcmp(a, b, n);", ("memcmp", "n", "float")),
+        (f"{VECTORS}std::memcpy(a.data(), &b[0], a.size());", ("memcpy", "a.size()", "float")),
+        ("double a[9], b[9];\nf(sizeof(double) * r * c);\n\nmemcmp(a, b, r * c);", ("memcmp", "r * c", "double")),
+        (f"{POINTERS}bad = memcmp(a, b, n * sizeof(float));", None),
+        (f"{POINTERS}size_t bytes = n * sizeof(float); bad = memcmp(a, b, bytes);", None),
+        (f"{VECTORS}memcmp(a.data(), b.data(), sizeof(float) * a.size());", None),
+        ("char *a, *b;\nint *c = (int *)malloc(n * sizeof(int));\n\nbad = memcmp(a, b, n);", None),
+        ("float *a, *b;\nsize_t n = 4 * count;\n\nbad = memcmp(a, b, n);", None),
+        ("float *a, *b;\nsize_t n = m * sizeof(float), all = k * n * sizeof(float);\n\nbad = memcmp(a, b, n);", None),
+        ("std::vector<char> a(n), b(n);\n\n\nmemcmp(a.data(), b.data(), a.size());", None),
+    ],
+)
+def test_elements_where_a_call_takes_bytes(code: str, shown: tuple[str, str, str] | None) -> None:
+    faults = faults_of_text({"a.cu": f"int f() {{ {code}\n}}"})
+    data = [(f.line, *(f.message.data[key] for key in ("function", "amount", "type"))) for f in faults]
+    assert data == ([(4, *shown)] if shown is not None else [])
