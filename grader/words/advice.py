@@ -235,6 +235,14 @@ OF_HOST: Texts = {
         "Nothing but zeros is copied to {array} here, and the kernel only reads it: look at how the host fills it. A "
         "quotient of integers drops its fraction: 1 / 5 is 0, and so is rand() / RAND_MAX."
     ),
+    "zero_quotient": N_(
+        "{code} is a quotient of integers, whose fraction is dropped: it is 0 for all numbers but the largest. Make "
+        "one of the two a float first: (float)rand() / RAND_MAX."
+    ),
+    "elements_for_bytes": N_(
+        "{function}() counts in bytes and is given {amount}, a number of elements: it goes through a part of {array} "
+        "only. Give it {amount} * sizeof({type})."
+    ),
     "other_type": N_(
         "{host} holds numbers of type {other}, while {kernel} takes {array} for {type}: a copy moves bytes and "
         "converts nothing."

@@ -74,14 +74,6 @@ HOST_CODE: Texts = {
         "{code} is computed in int, which ends at 2147483647: with {name} = {value} it would be {amount}. Make the "
         "first factor a double (2.0) for a rate, a size_t for a size or an index."
     ),
-    "zero_quotient": N_(
-        "{code} is a quotient of integers, whose fraction is dropped: it is 0 for all numbers but the largest. Make "
-        "one of the two a float first: (float)rand() / RAND_MAX."
-    ),
-    "elements_for_bytes": N_(
-        "{function}() counts in bytes and is given {amount}, a number of elements: it goes through a part of {array} "
-        "only. Give it {amount} * sizeof({type})."
-    ),
     "compared_other": N_("{kernel}'s results are copied into {array} here, which nothing reads: others are compared."),
     "same_array": N_(
         "{kernel} is handed one array, {array}, as {first} and as {second}: it stores over what it reads."

@@ -428,6 +428,29 @@ if (cudaGetLastError()) return 1; cudaMemcpy(r, c, n * n, cudaMemcpyDeviceToHost
         assert (found.partly.change if found.partly else None) == change
 
 
+OF_TEXT = ("zero_quotient", "zeros_copied", "elements_for_bytes", "not_noticed_half")
+
+
+@pytest.mark.parametrize(
+    ("given", "compared", "wanted"),
+    [
+        ("rand() / RAND_MAX", "bytes", {"zero_quotient"}),
+        ("0", "bytes", {"zeros_copied"}),
+        ("i % 5", "own", {"elements_for_bytes"}),
+        ("i % 5", "own + 0", {"not_noticed_half"}),
+    ],
+)
+def test_what_the_text_explains_is_told_in_its_line_alone(
+    given: str, compared: str, wanted: set[str], tmp_path: Path
+) -> None:
+    main = f"""
+int main() {{ give(); float *got = r, *want = e; int own = n * n; memset(got, 0, own * sizeof(float));
+mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); if (cudaGetLastError()) return 1;
+cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost); puts(memcmp(got, want, {compared}) ? "FAILED" : "PASSED"); }}"""
+    found = judged(tmp_path, program(main).replace("h[i] = i % 5", f"h[i] = {given}"))
+    assert {name for f in found.untidy if (name := f.message.id.rpartition(".")[2]) in OF_TEXT} == wanted
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("copy", "wanted"),
