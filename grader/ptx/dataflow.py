@@ -316,8 +316,8 @@ def decisive_registers(blocks: Sequence[Iterable[Instruction]], is_entry: bool) 
         if item.opcode == "st":
             values |= {register.index for register in _registers(item.operands[moved])}
     _add_sources(found, body)
-    if any(item.opcode == "ld" and moved_operand(item) == 0 and _decides(item, found) for item in body):
-        # What is loaded was stored before.
+    if any(_reads_memory(item) and _decides(item, found) for item in body):
+        # What is loaded was stored before, and so was what an atomic operation or a warp finds.
         found |= values
         _add_sources(found, body)
     return frozenset(found)
@@ -339,6 +339,12 @@ def _only_computes(instruction: Instruction) -> bool:
     opcode = instruction.opcode
     passes_carry = "cc" in instruction.modifiers or opcode in ("addc", "subc", "madc")
     return (opcode == "mov" or is_arithmetic(opcode)) and not passes_carry
+
+
+def _reads_memory(instruction: Instruction) -> bool:
+    if instruction.opcode == "ld":
+        return moved_operand(instruction) == 0
+    return facts(instruction.opcode).memory not in ("", "store")
 
 
 def _decides(instruction: Instruction, found: set[int]) -> bool:

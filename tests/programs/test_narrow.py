@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from grader.programs.runtime.libraries.calls import STORED, decoded, encoded, narrow
+from grader.programs.runtime.libraries.cublas_matrices import multiplied
 
 
 @pytest.mark.parametrize("name", STORED)
@@ -31,3 +32,11 @@ def test_numbers_are_rounded_to_what_there_is(name: str, given: list[float], kep
     stored[...] = np.array(given)
     assert (stored * np.float32(2) / 2).tolist() == kept
     assert np.array_equal(stored[::-1].astype("f8"), kept[::-1])
+
+
+def test_a_product_is_not_known_again_where_the_same_bytes_stand_for_other_numbers() -> None:
+    codes = np.full((512, 512), 0x44, np.uint8)
+    one = narrow(np.full((512, 512), 0x38, np.uint8), "e4m3")
+    sums = {name: multiplied(narrow(codes, name), one, "f4")[0, 0] for name in ("e4m3", "e5m2")}
+    assert sums == {name: 512 * decoded(codes, name)[0, 0] for name in sums}
+    assert multiplied(one, narrow(codes, "e5m2"), "f4")[0, 0] == sums["e5m2"]

@@ -71,3 +71,18 @@ def test_the_kernels_have_what_is_tried() -> None:
     text = "".join(Program(seed).source for seed in range(SEEDS))
     for word in ("if (", "else", "for (", "break", "continue", "__syncthreads"):
         assert text.count(word) >= 10, word
+
+
+def test_without_its_data_an_atomic_operation_finds_what_was_stored() -> None:
+    source = """
+extern "C" __global__ void k(unsigned* out) {
+    __shared__ unsigned next;
+    if (threadIdx.x == 0) next = blockIdx.x * 32 + 5;
+    __syncthreads();
+    out[atomicAdd(&next, 1)] = 1;
+}
+"""
+    whole, without = Seen(), Seen()
+    for seen in (whole, without):
+        run(source, 2, 32, np.zeros(80, np.uint32), observers=[seen], moves_no_data=seen is without)
+    assert whole.events == without.events

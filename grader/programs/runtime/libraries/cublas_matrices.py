@@ -132,7 +132,9 @@ def multiplied(left: Array, right: Array, computed: str = "") -> Array:
 
     if left.size * right.shape[-1] < KEPT_FROM:
         return made()
-    key = (kind, *(part for side in (left, right) for part in (side.dtype, side.shape, _digest(side))))
+    # Numbers of 8 bits are of one type for NumPy, whichever they stand for.
+    sides = [(getattr(side, "name", ""), side.dtype, side.shape, _digest(side)) for side in (left, right)]
+    key = (kind, *sides)
     if key not in _kept:
         while len(_kept) >= KEPT:
             del _kept[next(iter(_kept))]
