@@ -2,13 +2,14 @@
 
 What `whole_threads.py` makes has all threads of a warp meet at one shuffle or vote after the other.  Here each goes on
 to whatever meeting it comes to; one takes place when all threads that its mask names, and that have not returned, wait
-there with that mask.  Of several the first in the order of the code does, as in the interpreter, so that threads which
-part meet again.  Who is active at an `activemask` is who waits there by then.
+there with that mask.  Of several the first in the order of the code does, but threads one iteration ahead wait for
+those inside the loop, as in the interpreter, so that threads which part meet again.  Who is active at an `activemask`
+is who waits there by then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from grader.ptx.frontend.nodes import Address, Immediate, Instruction, Operand, Register, Vector
 from grader.ptx.isa.instructions import is_barrier
@@ -18,8 +19,8 @@ from grader.ptx.native import layout
 from grader.ptx.native.inlining import inlined
 from grader.ptx.native.layout import Unfit, local_type
 from grader.ptx.native.matrices import FragmentBody, Products, is_of_fragments, is_product
-from grader.ptx.native.pieces import FRAME_BYTES
-from grader.ptx.native.threads import Meetings, Node, meets, nodes_of, of_warp
+from grader.ptx.native.pieces import FRAME_BYTES, Kernel
+from grader.ptx.native.threads import Meetings, Node, Places, meets, nodes_of, of_warp
 from grader.ptx.native.whole_threads import WholeThreads, Writer
 
 _AT = -3
@@ -63,11 +64,22 @@ class _Writer(Writer):
         if not any(of_warp(node) for node in self._meetings.values()):
             raise Unfit("no meeting of a warp")
         functions = [self._function(region) for region in self._regions(starts)]
-        return [*functions, *_PartedMeetings(self.kernel, self.places, self._meetings).texts(starts)]
+        bodies = sorted((loop.body for loop in self.code.loop_at_header.values()), key=len)
+        loops = [{n for n, node in enumerate(self._nodes) if node.block.index in body} for body in bodies]
+        return [*functions, *_PartedMeetings(self.kernel, self.places, self._meetings, loops).texts(starts)]
 
 
 class _PartedMeetings(Meetings):
-    """Writes what goes on around the functions of single threads."""
+    """Writes what goes on around the functions of single threads.
+
+    loops: the nodes of each, inner loops before those around them.
+    """
+
+    def __init__(self, kernel: Kernel, places: Places, meetings: Mapping[int, Node], loops: Sequence[Set[int]]) -> None:
+        super().__init__(kernel, places, meetings)
+        self._loops = loops
+        self._waiting = [[n for n, node in sorted(meetings.items()) if n in loop and of_warp(node)] for loop in loops]
+        """Where threads of a warp meet in each loop."""
 
     def texts(self, starts: Sequence[int]) -> list[str]:
         self._values, self._masks = self._scratch, self._kernel.static.take(8 * 32)
@@ -84,20 +96,27 @@ class _PartedMeetings(Meetings):
   (local.set $k (i32.add (local.get $k) (i32.const 1)))"""
         run = "\n".join(
             f"(if (i32.eq (local.get $to) (i32.const {start})) (then (local.set $to"
-            f" (call $from_{start} (local.get $g) (local.get $gl) (local.get $k))) (br $gone)))"
+            f" (call $from_{start} (local.get $g) (local.get $gl) (local.get $k))) {self._ahead(start)} (br $gone)))"
             for start in starts
         )
-        meet = "\n".join(
-            f"(if (i32.ge_u (i32.const {1 + number}) (local.get $least)) (then"
-            f" (br_if $on (call $exchange_{number} (local.get $f) (local.get $l)"
-            " (i32.sub (local.get $n) (local.get $lane))))))"
-            for number, node in sorted(self._meetings.items())
-            if of_warp(node)
+        bit = "(i32.shl (i32.const 1) (local.get $k))"
+        counted = [number for number, places in enumerate(self._waiting) if len(places) > 1]
+        ahead = " ".join(f"(local $ahead{number} i32)" for number in counted)
+        not_ahead = " ".join(
+            f"(local.set $ahead{number} (i32.and (local.get $ahead{number}) (i32.xor {bit} (i32.const -1))))"
+            for number in counted
         )
+        inside = "\n".join(
+            f"(if (i32.eqz (i32.and (local.get $those) (i32.xor (local.get $ahead{number}) (i32.const -1)))) (then"
+            f" {self._meet(self._waiting[number], 'gt_u')}))"
+            for number in counted
+        )
+        meet = self._meet([number for number, node in sorted(self._meetings.items()) if of_warp(node)], "ge_u")
         more = "(i32.lt_u (local.get $k) (local.get $n))"
         return f"""(func $warp (param $at i32) (param $f i32) (param $l i32) (param $lane i32) (param $n i32)
  (result i32)
  (local $g i32) (local $gl i32) (local $k i32) (local $to i32) (local $least i32) (local $all i32)
+ (local $those i32) {ahead}
  {begin}
  (loop $threads
   (if (i32.eqz (local.get $at)) (then ({put_done} (i32.const 0))))
@@ -112,6 +131,7 @@ class _PartedMeetings(Meetings):
     (br_if $passed {done})
     (local.set $to {at})
     (if (i32.ge_s (local.get $to) (i32.const 0)) (then
+     {not_ahead}
      (block $gone
       {run}
       unreachable)
@@ -119,9 +139,12 @@ class _PartedMeetings(Meetings):
      (local.set $to (i32.sub (i32.const 0) (local.get $to)))
      ({put_at} (local.get $to))))
     (local.set $to (i32.sub (i32.const 0) (local.get $to)))
-    (if (i32.lt_u (local.get $to) (local.get $least)) (then (local.set $least (local.get $to)))))
+    (if (i32.lt_u (local.get $to) (local.get $least)) (then
+     (local.set $least (local.get $to)) (local.set $those (i32.const 0))))
+    (if (i32.eq (local.get $to) (local.get $least)) (then {_added("$those", bit)})))
    {go_on}
    (br_if $threads {more}))
+  {inside}
   {meet}
   {begin}
   (local.set $all (i32.const 0))
@@ -134,6 +157,29 @@ class _PartedMeetings(Meetings):
    {go_on}
    (br_if $threads {more})))
  (local.get $all))"""
+
+    def _meet(self, places: Sequence[int], compare: str) -> str:
+        """Have the first meeting take place that can, of those that lie so to the first where threads wait."""
+        return "\n".join(
+            f"(if (i32.{compare} (i32.const {1 + number}) (local.get $least)) (then"
+            f" (br_if $on (call $exchange_{number} (local.get $f) (local.get $l)"
+            " (i32.sub (local.get $n) (local.get $lane))))))"
+            for number in places
+        )
+
+    def _ahead(self, start: int) -> str:
+        """Note of a thread that has come back to `$to` of which loop it is one iteration ahead."""
+        if start == 0:
+            return ""
+        # It began behind the meeting before.
+        lines = [f"(br_if $same (i32.gt_u (i32.sub (local.get $to) (i32.const 1)) (i32.const {start - 1})))"]
+        for number, loop in enumerate(self._loops):
+            if start - 1 in loop:
+                note = ""
+                if len(self._waiting[number]) > 1:
+                    note = _added(f"$ahead{number}", "(i32.shl (i32.const 1) (local.get $k))")
+                lines.append(f"(if (i32.ge_u (local.get $to) (i32.const {1 + min(loop)})) (then {note} (br $same)))")
+        return f"(block $same {' '.join(lines)})" if len(lines) > 1 else ""
 
     def _exchange(self, number: int, node: Node) -> str:
         """Have those who wait there meet as far as all of their masks have come; the result is whether any did."""

@@ -323,6 +323,13 @@ PARTS = {
         int c = 0;
         for (int j = 0; j < in[i % n] % 9; j++) c += __popc(__ballot_sync(__activemask(), j & 1));
         out[i] = c;""",
+    "those ahead wait for others in the loop": """
+        unsigned x = threadIdx.x * 7 + in[i % n], c = 0;
+        for (unsigned j = 0; j < x % 4; j++) {
+            c = c * 3 + __activemask();
+            for (unsigned k = 0; k < (c >> threadIdx.x % 3) % 4; k++) c = c * 5 + __activemask();
+        }
+        out[i] = c;""",
     "sums of some": """
         int v = in[i % n], r = 1;
         if (v & 1) asm volatile("{ .reg .b32 t; activemask.b32 t; redux.sync.add.s32 %0, %1, t; }" : "=r"(r) : "r"(v));
