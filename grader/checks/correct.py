@@ -26,7 +26,7 @@ from grader.message import Message, joined, msg, sizes_msg
 from grader.ptx.records import Hazard
 from grader.running.evidence import Evidence, OtherInput, OwnCheck
 
-UNFILLED = ("programs.symbol_too_short", "checks.host_code.constant_unset")
+UNFILLED = ("programs.symbol_too_short", "programs.symbol_of_pointer", "checks.host_code.constant_unset")
 """Ids of faults of the host by which constants that kernels read are not what they are meant to be."""
 
 

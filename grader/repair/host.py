@@ -81,7 +81,7 @@ NAMED: Mapping[str, tuple[str, ...]] = {
     "programs.raised_too_little": ("opt_in_less",),
     "programs.count_of_bytes": ("bytes",),
     "programs.set_past": ("bytes", "size"),
-    "programs.symbol_too_short": ("bytes", "size"),
+    **{f"programs.symbol_{what}": ("bytes", "size") for what in ("of_pointer", "too_short")},
     "programs.overwritten": MOVED,
     "programs.freed_before_launch": MOVED,
     "programs.use_after_free": MOVED,

@@ -39,8 +39,12 @@ STOPPING: tuple[FaultKind, ...] = (*OF_DATA, "time")
 """Kinds of faults at whose call a program that checks its errors ends."""
 _NOT_FETCHED = tuple(f"checks.host_code.{name}" for name in ("copied_early", "copied_other", "never_fetched"))
 """Ids of faults for which a kernel's results are never read."""
-_OF_ANY_SIZE = frozenset(f"programs.copy_of_{what}" for what in ("pointer", "count_into", "count_out"))
+_OF_ANY_SIZE = frozenset(
+    f"programs.{what}" for what in ("copy_of_pointer", "symbol_of_pointer", "copy_of_count_into", "copy_of_count_out")
+)
 """Ids of faults of a copy's size that its text shows, whatever the sizes are."""
+_OF_SYMBOLS = ("programs.symbol_too_short", "programs.symbol_of_pointer")
+"""Ids of faults of copies into constant memory: every kernel that reads it is concerned."""
 
 # Host code that feeds a kernel, be it by a macro that is handed the call; what only launches, as a snippet, does not.
 _FEEDS = re.compile(r"\bcudaMemcpy\w*|\bcudaMallocManaged\b|\bcudaHostAlloc\b|\bcudaMallocHost\b|__managed__")
@@ -106,7 +110,7 @@ def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = 
             _host_fault("copy", fault)
             for run in runs
             for fault in run.faults
-            if fault.message.id == "programs.symbol_too_short" and fault.message.data["array"] in own_words
+            if fault.message.id in _OF_SYMBOLS and fault.message.data["array"] in own_words
         ]
         faults = [*unchecked, *of_runtime, *_crashes(runs, kernel.name)]
         faults += [_host_fault("copy", fault) for fault in flow]

@@ -138,6 +138,9 @@ PROGRAMS: Texts = {
     "copy_of_pointer": N_(
         "sizeof({name}) is the size of {name} itself, not of its data: {bytes} bytes are copied; {array} has {of}."
     ),
+    "symbol_of_pointer": N_(
+        "sizeof({name}) is the size of a pointer: {bytes} of the {of} bytes of {array} are copied."
+    ),
     "copy_of_count_into": N_(
         "All copies together bring {bytes} of the {size} bytes of {array} to the device, a byte for each of its "
         "elements: the size of a copy is in bytes, so multiply by sizeof."

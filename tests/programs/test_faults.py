@@ -238,3 +238,102 @@ int main() {{
     else:
         assert observation.cause is not None and observation.cause.id == "programs.went_on_without_memory"
         assert dict(observation.cause.data) == {"call": "cudaMallocManaged", "at": 5}
+
+
+@pytest.mark.parametrize(
+    ("read", "told"),
+    [
+        ("int *p = out; if (p[0] != 1) return 1;", ("programs.read_before_kernel", "p", 13)),
+        ("if (out[0] != 1) return 1;", ("programs.read_before_kernel_somewhere", "result", 13)),
+        ("if (first(out) != 1) return 1;", ("programs.read_before_kernel_somewhere", "result", 8)),
+    ],
+)
+def test_memory_is_called_what_it_is_called_where_it_is_used(
+    read: str, told: tuple[str, str, int], tmp_path: Path
+) -> None:
+    """Not what the function calls it that allocates it."""
+    path = tmp_path / "a.cu"
+    path.write_text(f"""
+__global__ void fill(int *result) {{ result[threadIdx.x] = 1; }}
+static int *allocated() {{
+    void *p;
+    cudaMallocHost(&p, 1 << 16);
+    return (int *)p;
+}}
+static int first(const int *a) {{ return a[0]; }}
+int main() {{
+    int *out = allocated();
+    out[0] = 0;
+    fill<<<16, 1024>>>(out);
+    {read}
+    cudaDeviceSynchronize();
+    return 0;
+}}
+""")
+    (early,) = [f for f in run_program(Sources([path])).findings if f.kind == "not_waited"]
+    assert (early.message.id, early.message.data["array"], early.line) == told
+
+
+@pytest.mark.parametrize(("wait", "told"), [("cudaEventSynchronize(end);", set()), ("", {"event_not_reached"})])
+def test_a_program_that_gave_up_at_an_event_is_not_told_that_it_reads_nothing(
+    wait: str, told: set[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "a.cu"
+    path.write_text(f"""
+#include <stdlib.h>
+__global__ void fill(int *out) {{ out[threadIdx.x] = 1; }}
+int main() {{
+    int *d, h[32];
+    float ms;
+    cudaEvent_t begin, end;
+    cudaEventCreate(&begin);
+    cudaEventCreate(&end);
+    cudaMalloc(&d, sizeof(h));
+    cudaEventRecord(begin);
+    fill<<<1, 32>>>(d);
+    cudaEventRecord(end);
+    {wait}
+    if (cudaEventElapsedTime(&ms, begin, end)) exit(1);
+    cudaMemcpy(h, d, sizeof(h), cudaMemcpyDeviceToHost);
+    cudaFree(d);
+    return h[3] != 1;
+}}
+""")
+    kinds = {f.kind for f in run_program(Sources([path])).findings}
+    assert kinds & {"never_read", "event_not_reached"} == told
+
+
+@pytest.mark.parametrize(
+    ("given", "size", "told"),
+    [
+        ("p", "sizeof(p)", [("p", 8, 12)]),
+        ("p", "sizeof(*p)", []),
+        ("p", "sizeof(Settings)", []),
+        ("&p->count", "2 * sizeof(int)", []),
+    ],
+)
+def test_a_copy_into_constant_memory_of_the_size_of_a_pointer(
+    given: str, size: str, told: list[tuple[str, int, int]], tmp_path: Path
+) -> None:
+    path = tmp_path / "a.cu"
+    path.write_text(f"""
+struct Settings {{ int count, radius; float scale; }};
+__constant__ Settings settings;
+__global__ void fill(float *out) {{ if (threadIdx.x < settings.count) out[threadIdx.x] = settings.radius; }}
+static void configure(const Settings *p) {{
+    cudaMemcpyToSymbol(settings, {given}, {size});
+}}
+int main() {{
+    const Settings p = {{32, 2, 0.2f}};
+    configure(&p);
+    float *d, h[32];
+    cudaMalloc(&d, sizeof(h));
+    fill<<<1, 32>>>(d);
+    cudaMemcpy(h, d, sizeof(h), cudaMemcpyDeviceToHost);
+    cudaFree(d);
+    return h[3] != 2;
+}}
+""")
+    findings = [f for f in run_program(Sources([path])).findings if f.kind == "copy_size"]
+    assert [(f.message.data["name"], f.message.data["bytes"], f.message.data["of"]) for f in findings] == told
+    assert all(f.line == 6 for f in findings)

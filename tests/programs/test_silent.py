@@ -32,6 +32,7 @@ class Told:
         self.objects_made, self.hollow = 0, False
         self.arrays: list[object] = []
         self.failures: list[object] = []
+        self.findings: list[object] = []
         self.copies: list[object] = []
         self.guest = SimpleNamespace(block_bytes={64: 4096}.get)
 
@@ -41,7 +42,7 @@ class Told:
 
 def told(text: str) -> list[str]:
     state = Told(f"{COPY}\n{text}")
-    of = SimpleNamespace(name="d", size=4096)
+    of = SimpleNamespace(name="d", size=4096, kind="device")
     for size in (POINTER_BYTES, VECTOR_BYTES):
         check_size(cast("State", state), cast("Allocation", of), size, Place(1, "main.cu"))
     check_host_room(cast("State", state), 64, 4096, Place(1, "main.cu"), into=False)

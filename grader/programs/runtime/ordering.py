@@ -309,6 +309,7 @@ class Unwaited:
 
     address, size: in the program's memory.  changed: which of these bytes a kernel changed, None for all.
     width: of an element.  kernel: its name, "" for a copy.  waited: where the host has waited for another stream since.
+    parameter: what the kernel calls the memory.
     """
 
     allocation: Allocation
@@ -321,6 +322,7 @@ class Unwaited:
     changed: Bytes | None = None
     width: int = 1
     waited: Place | None = None
+    parameter: str = ""
 
     def covers(self, address: int) -> bool:
         """Whether the element at an address is one of those written."""

@@ -150,11 +150,18 @@ def check_size(state: State, allocation: Allocation | None, size: int, place: Pl
     if allocation is None or size not in (POINTER_BYTES, VECTOR_BYTES):
         return
     text = state.sources.texts.get(place.file, "")
-    for arguments in _calls(state, place, _CALLED):
+    called = _OF_SYMBOLS if allocation.kind == "symbol" else _CALLED
+    for arguments in _calls(state, place, called):
         name = _sized_by(arguments[2], text) if len(arguments) > 2 else ""
         if name and _is_handle(name, arguments[:2], size, allocation, text):
-            message = msg("programs.copy_of_pointer", array=allocation.name, name=name, bytes=size, of=allocation.size)
+            what = "symbol" if allocation.kind == "symbol" else "copy"
+            message = msg(
+                f"programs.{what}_of_pointer", array=allocation.name, name=name, bytes=size, of=allocation.size
+            )
             state.tell("copy_size", "warning", message, place)
+            if what == "symbol" and (copied := state.copied.get((allocation.serial, True, 0))) is not None:
+                # That a kernel reads the rest says no more.
+                copied.is_told = True
             return
 
 
@@ -368,6 +375,9 @@ def tell_unread(state: State, code: int) -> None:
             state.tell("gave_up", "warning", msg("programs.gave_up", call=state.calling, code=code), last)
     if len(state.flow) > MAX_STEPS or state.objects_made or state.arrays or state.failures:
         return
+    if any(finding.kind == "event_not_reached" for finding in state.findings):
+        # No failure that is kept, but an error that the program may have given up at, before it copied anything back.
+        return
     if code and state.hollow and _has_seen_results(state):
         # Without its kernels having run they are wrong, and it may have given up.
         return
@@ -475,7 +485,8 @@ def after_kernel(
             # Of an array that a kernel stores as good as all of, what is as before was stored as well: a 0 over a 0.
             whole = len(elements) > 0 and elements.mean() >= STORED_SHARE
             kept = None if whole else changed
-            _keep(state, Unwaited(allocation, allocation.host, allocation.size, *at, record.display, kept, width))
+            of_kernel = (record.display, kept, width, None, argument.name)
+            _keep(state, Unwaited(allocation, allocation.host, allocation.size, *at, *of_kernel))
 
 
 def _keep(state: State, item: Unwaited) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import platform
+import re
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -191,8 +192,8 @@ class EarlyUse:
         if self._memory.early is None:
             return
         if place_of_trap is not None and not self._memory.went_on:
-            raise TooEarly(*_early_use(self._memory.early, place_of_trap()))
-        message, place = _early_use(self._memory.early, NOWHERE)
+            raise TooEarly(*_early_use(self._state, self._memory.early, place_of_trap()))
+        message, place = _early_use(self._state, self._memory.early, NOWHERE)
         self._state.tell("not_waited", "error", message, place)
 
 
@@ -225,16 +226,25 @@ def _covering(items: Sequence[Unwaited], address: int) -> Unwaited | None:
     return next((item for item in reversed(items) if item.covers(address)), None)
 
 
-def _early_use(item: Unwaited, place: Place) -> tuple[Message, Place]:
-    """Return the message about an access at `place`, line 0 where that is unknown, and the place to report it at."""
-    form = "" if place.line else "_somewhere"
-    data: dict[str, str | int] = {"array": item.allocation.name}
-    if place.line:
+def _early_use(state: State, item: Unwaited, place: Place) -> tuple[Message, Place]:
+    """Return the message about an access at `place`, line 0 where that is unknown, and the place to report it at.
+
+    Memory that a function of the program's allocates has its name there, not where it is used: the kernel's for it is
+    taken then.
+    """
+    name = item.allocation.name
+    rows = state.sources.numbered(place.file, place.line, 1)
+    is_named = (
+        not (item.kernel and item.parameter and rows) or re.search(rf"\b{re.escape(name)}\b", rows[0][1]) is not None
+    )
+    form = "" if place.line and is_named else "_somewhere"
+    data: dict[str, str | int] = {"array": name if is_named else item.parameter}
+    if not form:
         data["line"] = item.place.line
     if item.kernel:
         data["kernel"] = item.kernel
     by = "kernel" if item.kernel else "copy"
-    if item.waited is not None and item.waited.file == (place if place.line else item.place).file:
-        message = msg(f"programs.read_before_other.{by}{form}", **data, waited=item.waited.line)
-        return message, place if place.line else item.place
-    return msg(f"programs.read_before_{by}{form}", **data), place if place.line else item.place
+    reported = place if place.line else item.place
+    if item.waited is not None and item.waited.file == reported.file:
+        return msg(f"programs.read_before_other.{by}{form}", **data, waited=item.waited.line), reported
+    return msg(f"programs.read_before_{by}{form}", **data), reported
