@@ -155,6 +155,17 @@ MIXUPS: Texts = {
     "host_fraction": N_("The division in line {line} is one of integers, which drops the fraction."),
 }
 
+SYMBOLS: Texts = {
+    "symbol_too_short": N_(
+        "Of the {size} bytes of {array} only {bytes} are copied, and the rest stays zero; {kernel} reads that as well "
+        "(line {kernel_line})."
+    ),
+    "symbol_of_pointer": N_(
+        "sizeof({name}) is the size of a pointer: of the {of} bytes of {array} {bytes} are copied."
+    ),
+}
+"""Copies into constant memory."""
+
 ENDS: Texts = {
     "double_free": N_("{array} is freed twice."),
     "double_free_of": N_("{array} is freed twice: line {at} has already freed it."),

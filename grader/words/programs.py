@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from grader.i18n import _
 from grader.words import N_, Plural, Texts
-from grader.words.advice import CLOCKS, ENDS
+from grader.words.advice import CLOCKS, ENDS, SYMBOLS
 
 
 def changed(before: str, name: str) -> str:
@@ -138,9 +138,6 @@ PROGRAMS: Texts = {
     "copy_of_pointer": N_(
         "sizeof({name}) is the size of {name} itself, not of its data: {bytes} bytes are copied; {array} has {of}."
     ),
-    "symbol_of_pointer": N_(
-        "sizeof({name}) is the size of a pointer: {bytes} of the {of} bytes of {array} are copied."
-    ),
     "copy_of_count_into": N_(
         "All copies together bring {bytes} of the {size} bytes of {array} to the device, a byte for each of its "
         "elements: the size of a copy is in bytes, so multiply by sizeof."
@@ -156,10 +153,6 @@ PROGRAMS: Texts = {
     "copy_too_short": N_(
         "Of the {size} bytes of {array} only {bytes} are copied to the device; {kernel} reads others as well (line "
         "{kernel_line})."
-    ),
-    "symbol_too_short": N_(
-        "Of the {size} bytes of {array} only {bytes} are copied, and the rest stays zero; {kernel} reads that as well "
-        "(line {kernel_line})."
     ),
     "freed_before_launch": N_(
         "{array} is freed here, before the launch of {kernel} in line {launch_line}, which uses it."
@@ -497,5 +490,5 @@ COMPILER: Texts = {
 }
 
 AREAS: dict[str, Texts] = {"observation": OBSERVATION, "compiler": COMPILER}
-AREAS["programs"] = {**PROGRAMS, **CLOCKS, **ENDS}
+AREAS["programs"] = {**PROGRAMS, **CLOCKS, **ENDS, **SYMBOLS}
 """Texts by the first parts of their ids."""

@@ -485,8 +485,10 @@ def after_kernel(
             # Of an array that a kernel stores as good as all of, what is as before was stored as well: a 0 over a 0.
             whole = len(elements) > 0 and elements.mean() >= STORED_SHARE
             kept = None if whole else changed
-            of_kernel = (record.display, kept, width, None, argument.name)
-            _keep(state, Unwaited(allocation, allocation.host, allocation.size, *at, *of_kernel))
+            by = Unwaited(
+                allocation, allocation.host, allocation.size, *at, record.display, kept, width, parameter=argument.name
+            )
+            _keep(state, by)
 
 
 def _keep(state: State, item: Unwaited) -> None:
