@@ -376,6 +376,8 @@ OWN: Mapping[str, Mapping[str, Value]] = {
     "checks.host_code.int_overflow": {"code": "2 * n * n * n", "name": "n", "value": 1024, "amount": 1 << 31},
     "checks.host_code.zero_quotient": {"code": "rand() / RAND_MAX"},
     "checks.host_code.elements_for_bytes": {"function": "memcmp", "amount": "n", "type": "float", "array": "got"},
+    "checks.host_code.milliseconds": {"function": "gflops", "name": "ms"},
+    "checks.host_code.other_row": {"row": "padded", "name": "tShared", "own_row": "shared", "other": "tPadded"},
     "checks.host_code.not_combined": {"flag": "cudaHostAllocDefault"},
     "programs.clock_read_before_wait": {"call": "cudaDeviceSynchronize"},
     "checks.launches.passed": {"sizes": _LARGE, "launches": 2, "allocated": 8192, "copied": 16384, "waits": 1},

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from grader.message import Message, msg
 from grader.running.evidence import HostFault
+from grader.running.host_figures import wrong_figures
 from grader.submission.cpp.constants import Unknown, binary
 from grader.submission.cpp.parse import parse
 from grader.submission.cpp.tree import (
@@ -41,7 +42,8 @@ def faults_of_text(texts: Mapping[str, str]) -> list[HostFault]:
 @lru_cache(maxsize=50)
 def _shown(file: str, text: str) -> tuple[tuple[int, Message], ...]:
     parsed = parse(SourceText(Path(file), text, "utf-8"))
-    return (*_other_kinds(parsed), *_overflows(parsed), *_zero_quotients(parsed), *_elements_for_bytes(parsed))
+    found = (*_other_kinds(parsed), *_overflows(parsed), *_zero_quotients(parsed), *_elements_for_bytes(parsed))
+    return (*found, *wrong_figures(parsed))
 
 
 # -- kinds of page-locked memory -------------------------------------------------------
