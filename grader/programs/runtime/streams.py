@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -286,6 +287,20 @@ def _clocks(text: str) -> re.Pattern[str]:
     return re.compile("|".join([_CLOCK, *(rf"\b{re.escape(name)}\s*\(" for name in sorted(own - {"main"}))]))
 
 
+def _is_read_again(rows: Sequence[tuple[int, str]], clocks: re.Pattern[str], text: str) -> bool:
+    """Whether the time up to a read behind the wait is taken as well: what the launch itself costs is meant then.
+
+    rows: of the text behind the wait.
+    """
+    for _line, row in rows:
+        if _ENDS.search(row) or _ASKS.search(row):
+            return False
+        if clocks.search(row):
+            read = re.search(r"\b(\w+)\s*=(?!=)", row)
+            return read is not None and re.search(rf"\b{read[1]}\s*-\s*\w", text) is not None
+    return False
+
+
 def _tell_read_early(state: State, late: Pending) -> None:
     """Tell that the clock is read before a kernel has ended: in the line of that where the text behind the last call
     leaves no doubt, else in the launch's."""
@@ -298,6 +313,8 @@ def _tell_read_early(state: State, late: Pending) -> None:
         state.tell("clock_before_end", "warning", msg("programs.clock_before_end", kernel=late.kernel), late.place)
         return
     wait = _WAITS.search(rows[end][1]) if end < len(rows) else None
+    if wait is not None and _is_read_again(rows[end + 1 :], clocks, state.sources.texts.get(after.file, "")):
+        return
     message = msg("programs.clock_read_early", kernel=late.kernel)
     if wait is not None:
         message = msg("programs.clock_read_before_wait", kernel=late.kernel, call=wait[1])
