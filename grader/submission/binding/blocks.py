@@ -115,15 +115,17 @@ def covers_of(context: LaunchContext, sites: Sequence[LaunchSite]) -> Fact[list[
 
     return first(
         {
-            context.said: lambda: _covers_read(context, site, either_order) if site is not None else None,
+            context.said: lambda: _covers_read(context, site, sites, either_order) if site is not None else None,
             "inferred": inferred,
         },
         otherwise=[usual, usual[::-1]] if either_order else [usual],
     )
 
 
-def _covers_read(context: LaunchContext, site: LaunchSite, either_order: bool) -> list[tuple[str, ...]] | None:
-    """What the arguments tell that the grid divides."""
+def _covers_read(
+    context: LaunchContext, site: LaunchSite, sites: Sequence[LaunchSite], either_order: bool
+) -> list[tuple[str, ...]] | None:
+    """What the arguments tell that the grid divides, or what grids at different sizes have shown."""
     usual = context.rule.covers
     alone_seen = _covered_alone(context, site)
     if alone_seen:
@@ -137,7 +139,40 @@ def _covers_read(context: LaunchContext, site: LaunchSite, either_order: bool) -
         read = tuple(by_argument.get(variable, "") for variable in site.grid_over[:2])
         if len(read) == 2 and set(read) == set(usual):
             return [read]
+    if either_order:
+        return _covers_seen(context, [s for s in sites if s.file == site.file and s.line == site.line])
     return None
+
+
+def _covers_seen(context: LaunchContext, sites: Sequence[LaunchSite]) -> list[tuple[str, ...]] | None:
+    """Return the order of the grid's axes, where a launch at two different sizes allows only one."""
+    usual = context.rule.covers
+    allowed = {usual, usual[::-1]}
+    for site in sites:
+        sizes = context.own.sizes_of(site.seen, None)
+        lengths = [sizes.get(name, 0) for name in usual]
+        if site.grid is None or site.block is None or site.exchanged is not None or min(lengths) < 2:
+            continue
+        grid, block = site.grid[:2], site.block[:2]
+        if lengths[0] != lengths[1] and grid[0] != grid[1] and site.grid[2] == 1:
+            fitting = {
+                order
+                for order in allowed
+                if all(
+                    _may_cover(sizes[name], count, side) for name, count, side in zip(order, grid, block, strict=True)
+                )
+            }
+            allowed = fitting or allowed
+    return [next(iter(allowed))] if len(allowed) == 1 else None
+
+
+_LOOPED = 7
+"""A block of which each thread has fewer than two to this power of elements along an axis."""
+
+
+def _may_cover(size: int, blocks: int, threads: int) -> bool:
+    """Whether that many blocks run over a size, each over as many elements as it has threads or a few times as many."""
+    return any(blocks in (size // step, -(-size // step)) for step in (threads << power for power in range(_LOOPED)))
 
 
 def _covered_alone(context: LaunchContext, site: LaunchSite) -> list[str]:

@@ -467,3 +467,18 @@ def test_a_number_of_bytes_that_is_written_of_constants_may_follow_the_lab_s_rul
     seen = ObservedRuns((SeenRun(("main.cu",), (launch,), ended=True),))
     plan = binding(bound(text, find("box-blur", ()), observed=seen), "shared").interpretations[0].launch
     assert integer(plan.shared_formula, {"radius": 3, "threads": 256}) == 1048
+
+
+def test_the_order_of_the_axes_follows_from_a_launch_at_two_sizes_whose_text_is_not_read() -> None:
+    text = (
+        "__global__ void flip(const float *a, float *b, int n, int m) { int i = blockIdx.x * blockDim.x + threadIdx.x,"
+        " j = blockIdx.y * blockDim.y + threadIdx.y; if (i < n && j < m) b[j * n + i] = a[i * m + j]; }\n"
+        "void run(void (*k)(const float *, float *, int, int), float *a, float *b, dim3 g, dim3 t)"
+        " { k<<<g, t>>>(a, b, 100, 200); }\n"
+    )
+    arrays = [SeenArgument(name, "float *", buffer_bytes=80000) for name in ("a", "b")]
+    numbers = [SeenArgument("n", "int", value=100), SeenArgument("m", "int", value=200)]
+    launch = SeenLaunch("flip", (), "main.cu", 2, (4, 7, 1), (32, 32, 1), 0, (*arrays, *numbers))
+    observed = ObservedRuns((SeenRun(("main.cu",), (launch,), ended=True),))
+    found = binding(bound(text, find("transpose", ()), observed=observed), "naive").interpretations[0]
+    assert (found.roles[2:], found.launch.covers) == (("rows", "cols"), ("rows", "cols"))
