@@ -101,17 +101,31 @@ class _PartedMeetings(Meetings):
         )
         bit = "(i32.shl (i32.const 1) (local.get $k))"
         counted = [number for number, places in enumerate(self._waiting) if len(places) > 1]
-        ahead = " ".join(f"(local $ahead{number} i32)" for number in counted)
+        ahead = " ".join(f"(local $ahead{number} i32) (local $first{number} i32)" for number in counted)
         not_ahead = " ".join(
             f"(local.set $ahead{number} (i32.and (local.get $ahead{number}) (i32.xor {bit} (i32.const -1))))"
             for number in counted
         )
+        # Where all of a loop have come back, they have met at its header.
         inside = "\n".join(
-            f"(if (i32.eqz (i32.and (local.get $those) (i32.xor (local.get $ahead{number}) (i32.const -1)))) (then"
-            f" {self._meet(self._waiting[number], 'gt_u')}))"
+            f"(if (i32.eq (local.get $first{number}) (i32.const -1))"
+            f" (then (local.set $ahead{number} (i32.const 0)))"
+            f" (else (if (i32.eqz (i32.and (local.get $those) (i32.xor (local.get $ahead{number}) (i32.const -1))))"
+            f" (then {self._meet(self._waiting[number], 'ge_u', f'$first{number}')}))))"
             for number in counted
         )
-        meet = self._meet([number for number, node in sorted(self._meetings.items()) if of_warp(node)], "ge_u")
+        firsts = " ".join(f"(local.set $first{number} (i32.const -1))" for number in counted)
+        behind = "\n".join(
+            f"(if (i32.and (i32.lt_u (i32.sub (local.get $to) (i32.const {1 + min(self._loops[number])}))"
+            f" (i32.const {max(self._loops[number]) - min(self._loops[number]) + 1}))"
+            f" (i32.and (i32.eqz (i32.and (local.get $ahead{number}) {bit}))"
+            f" (i32.lt_u (local.get $to) (local.get $first{number}))))"
+            f" (then (local.set $first{number} (local.get $to))))"
+            for number in counted
+        )
+        meet = self._meet(
+            [number for number, node in sorted(self._meetings.items()) if of_warp(node)], "ge_u", "$least"
+        )
         more = "(i32.lt_u (local.get $k) (local.get $n))"
         return f"""(func $warp (param $at i32) (param $f i32) (param $l i32) (param $lane i32) (param $n i32)
  (result i32)
@@ -125,7 +139,7 @@ class _PartedMeetings(Meetings):
   (br_if $threads {more}))
  (loop $on
   {begin}
-  (local.set $least (i32.const -1))
+  (local.set $least (i32.const -1)) {firsts}
   (loop $threads
    (block $passed
     (br_if $passed {done})
@@ -141,7 +155,8 @@ class _PartedMeetings(Meetings):
     (local.set $to (i32.sub (i32.const 0) (local.get $to)))
     (if (i32.lt_u (local.get $to) (local.get $least)) (then
      (local.set $least (local.get $to)) (local.set $those (i32.const 0))))
-    (if (i32.eq (local.get $to) (local.get $least)) (then {_added("$those", bit)})))
+    (if (i32.eq (local.get $to) (local.get $least)) (then {_added("$those", bit)}))
+    {behind})
    {go_on}
    (br_if $threads {more}))
   {inside}
@@ -158,10 +173,10 @@ class _PartedMeetings(Meetings):
    (br_if $threads {more})))
  (local.get $all))"""
 
-    def _meet(self, places: Sequence[int], compare: str) -> str:
-        """Have the first meeting take place that can, of those that lie so to the first where threads wait."""
+    def _meet(self, places: Sequence[int], compare: str, first: str) -> str:
+        """Have the first meeting take place that can, of those that lie so to a place where threads wait."""
         return "\n".join(
-            f"(if (i32.{compare} (i32.const {1 + number}) (local.get $least)) (then"
+            f"(if (i32.{compare} (i32.const {1 + number}) (local.get {first})) (then"
             f" (br_if $on (call $exchange_{number} (local.get $f) (local.get $l)"
             " (i32.sub (local.get $n) (local.get $lane))))))"
             for number in places

@@ -330,6 +330,10 @@ PARTS = {
             for (unsigned k = 0; k < (c >> threadIdx.x % 3) % 4; k++) c = c * 5 + __activemask();
         }
         out[i] = c;""",
+    "all come back to a loop and some skip its first meeting": """
+        unsigned v = in[i % n], c = 0;
+        for (int j = 0; j < (n & 7) + 5; j++) { if (v + j & 1) c = c * 3 + __activemask(); c = c * 5 + __activemask(); }
+        out[i] = c;""",
     "sums of some": """
         int v = in[i % n], r = 1;
         if (v & 1) asm volatile("{ .reg .b32 t; activemask.b32 t; redux.sync.add.s32 %0, %1, t; }" : "=r"(r) : "r"(v));
