@@ -144,8 +144,9 @@ def _other_rows(parsed: ParsedFile, function: Node) -> Iterator[tuple[int, Messa
                 continue
             other = labels[meant[0]]
             if not any(other in one.given for one in rows) and not re.search(rf"<<\s*{other}\b", whole):
-                data = {"name": name, "row": meant[0], "own_row": own[name], "other": other}
-                yield row.line, msg("checks.host_code.other_row", **data)
+                label, own_label = meant[0], own[name]
+                message = msg("checks.host_code.other_row", name=name, row=label, own_row=own_label, other=other)
+                yield row.line, message
 
 
 def _figures(parsed: ParsedFile, function: Node) -> Mapping[tuple[str, ...], dict[str, str]]:

@@ -396,7 +396,10 @@ def _zero_quotients(parsed: ParsedFile) -> Iterator[tuple[int, Message]]:
         if above is None or below is None or parsed.text(below).strip("() ") != "RAND_MAX":
             continue
         if _RANDOM.fullmatch(parsed.text(above)):
-            yield node.start_point.row + 1, msg(ZERO_QUOTIENT, code=" ".join(parsed.text(node).split()))
+            yield (
+                node.start_point.row + 1,
+                msg("checks.host_code.zero_quotient", code=" ".join(parsed.text(node).split())),
+            )
 
 
 def _elements_for_bytes(parsed: ParsedFile) -> Iterator[tuple[int, Message]]:
@@ -422,8 +425,14 @@ def _elements_for_bytes(parsed: ParsedFile) -> Iterator[tuple[int, Message]]:
                 and "" not in kinds
                 and _is_elements(parsed, item.node, amount, types)
             ):
-                data = {"function": name[1], "amount": amount, "type": kinds.pop(), "array": arrays[0]}
-                yield node.start_point.row + 1, msg(ELEMENTS_FOR_BYTES, **data)
+                message = msg(
+                    "checks.host_code.elements_for_bytes",
+                    function=name[1],
+                    amount=amount,
+                    type=kinds.pop(),
+                    array=arrays[0],
+                )
+                yield node.start_point.row + 1, message
 
 
 def _types_of_elements(parsed: ParsedFile, function: Node) -> dict[str, str]:
