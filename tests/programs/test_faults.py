@@ -272,6 +272,7 @@ int main() {{
 """)
     (early,) = [f for f in run_program(Sources([path])).findings if f.kind == "not_waited"]
     assert (early.message.id, early.message.data["array"], early.line) == told
+    assert early.message.data["line"] == 12  # A wait is looked for behind the launch.
 
 
 @pytest.mark.parametrize(("wait", "told"), [("cudaEventSynchronize(end);", set()), ("", {"event_not_reached"})])

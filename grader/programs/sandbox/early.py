@@ -239,7 +239,8 @@ def _early_use(state: State, item: Unwaited, place: Place) -> tuple[Message, Pla
     )
     form = "" if place.line and is_named else "_somewhere"
     data: dict[str, str | int] = {"array": name if is_named else item.parameter}
-    if not form:
+    if place.line:
+        # Of the launch: what waits for it is looked for behind that, also where the message does not say it.
         data["line"] = item.place.line
     if item.kernel:
         data["kernel"] = item.kernel
