@@ -50,7 +50,9 @@ _OF_SYMBOLS = ("programs.symbol_too_short", "programs.symbol_of_pointer")
 _FEEDS = re.compile(r"\bcudaMemcpy\w*|\bcudaMallocManaged\b|\bcudaHostAlloc\b|\bcudaMallocHost\b|__managed__")
 _ASKS = re.compile(
     r"\bcuda(?:GetLastError|PeekAtLastError)\b|\bgetLastCudaError\b"
-    r"|(?:[=(,!]|\breturn|\bif)\s*cuda(?:(?:Device|Stream|Event|Thread)Synchronize|Memcpy\w*|LaunchKernel)\s*[(,)]"
+    r"|(?:[=(,!]|\breturn|\bif)\s*cuda(?:(?:Device|Stream|Event|Thread)Synchronize|LaunchKernel"
+    # A copy, and not its direction.
+    r"|Memcpy(?!HostTo|DeviceTo|Default)\w*)\s*[(,)]"
 )
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _VARIABLES = re.compile(r"\b__(constant|device)__\s+([^;(){}=]{1,400});")

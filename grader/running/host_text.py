@@ -132,7 +132,9 @@ def _alongside(parsed: ParsedFile, flags: Node, flag: Node) -> str:
 INT_MAX = (1 << 31) - 1
 MOST_VALUES = 16
 MOST_CHOICES = 64
-_INT = re.compile(r"\d+|0[xX][0-9a-fA-F]+")
+MOST_DEPTH = 40
+"""Of operators within each other that are looked into."""
+_INT = re.compile(r"\d{1,10}|0[xX][0-9a-fA-F]{1,8}")
 _IS_INT = re.compile(r"(?:(?:static|const|constexpr)\s+)*(?:int|int32_t|signed)(?:\s+const)?")
 
 
@@ -215,17 +217,19 @@ def _too_large(parsed: ParsedFile, node: Node, known: Mapping[str, _Variable]) -
     return None
 
 
-def _is_int(parsed: ParsedFile, node: Node, known: Mapping[str, _Variable]) -> bool:
+def _is_int(parsed: ParsedFile, node: Node, known: Mapping[str, _Variable], depth: int = 0) -> bool:
     text = parsed.text(node)
+    if depth > MOST_DEPTH:
+        return False
     if node.type == "number_literal":
         return _INT.fullmatch(text) is not None and int(text, 0 if text[:2] in ("0x", "0X") else 10) <= INT_MAX
     if node.type == "identifier":
         return (text in known and not known[text].is_array) or _macro(parsed, text) is not None
     if node.type == "parenthesized_expression" and len(node.named_children) == 1:
-        return _is_int(parsed, node.named_children[0], known)
+        return _is_int(parsed, node.named_children[0], known, depth + 1)
     if node.type == "binary_expression":
         sides = [node.child_by_field_name("left"), node.child_by_field_name("right")]
-        return all(side is not None and _is_int(parsed, side, known) for side in sides)
+        return all(side is not None and _is_int(parsed, side, known, depth + 1) for side in sides)
     return False
 
 
@@ -235,10 +239,11 @@ def _macro(parsed: ParsedFile, name: str) -> int | None:
     return int(body) if _INT.fullmatch(body) and body.isdigit() and int(body) <= INT_MAX else None
 
 
-def _values(parsed: ParsedFile, node: Node | None, known: Mapping[str, _Variable]) -> tuple[int, ...]:
-    """Return the values that an expression may have as far as the text tells; () where it does not."""
-    if node is None:
+def _values(parsed: ParsedFile, node: Node | None, known: Mapping[str, _Variable], depth: int = 0) -> tuple[int, ...]:
+    """Return the values that an expression may have as far as the text tells; () where it does not, or is too deep."""
+    if node is None or depth > MOST_DEPTH:
         return ()
+    depth += 1
     text = parsed.text(node)
     if node.type == "number_literal":
         return (int(text, 0 if text[:2] in ("0x", "0X") else 10),) if _INT.fullmatch(text) else ()
@@ -246,16 +251,16 @@ def _values(parsed: ParsedFile, node: Node | None, known: Mapping[str, _Variable
         macro = _macro(parsed, text)
         return known[text].values if text in known and not known[text].is_array else (macro,) if macro else ()
     if node.type == "parenthesized_expression" and len(node.named_children) == 1:
-        return _values(parsed, node.named_children[0], known)
+        return _values(parsed, node.named_children[0], known, depth)
     if node.type == "conditional_expression":
         both = [node.child_by_field_name(side) for side in ("consequence", "alternative")]
-        return tuple(dict.fromkeys(value for side in both for value in _values(parsed, side, known)))
+        return tuple(dict.fromkeys(value for side in both for value in _values(parsed, side, known, depth)))
     if node.type == "subscript_expression":
         array = node.child_by_field_name("argument")
         name = parsed.text(array) if array is not None else ""
         return known[name].values if name in known and known[name].is_array else ()
     if node.type == "binary_expression":
-        sides = [_values(parsed, node.child_by_field_name(side), known) for side in ("left", "right")]
+        sides = [_values(parsed, node.child_by_field_name(side), known, depth) for side in ("left", "right")]
         if all(len(side) > 1 for side in sides):
             return ()
         try:
@@ -343,7 +348,9 @@ def _given(parsed: ParsedFile, function: str, place: int, shared: Mapping[str, _
 def _steps(parsed: ParsedFile, loop: Node, known: Mapping[str, _Variable]) -> tuple[str, tuple[int, ...]] | None:
     """Return the variable of a loop that multiplies it each time, and its values; None for any other loop."""
     header = " ".join(parsed.text(loop).partition("{")[0].split())
-    match = re.match(r"for ?\(int (\w+) ?= ?(\d+) ?; ?\1 ?(<=?) ?([\w *]+?) ?; ?\1 ?(?:\*= ?(\d+)|<<= ?(\d))\)", header)
+    match = re.match(
+        r"for ?\(int (\w+) ?= ?(\d{1,9}) ?; ?\1 ?(<=?) ?([\w *]+?) ?; ?\1 ?(?:\*= ?(\d{1,9})|<<= ?(\d))\)", header
+    )
     condition = loop.child_by_field_name("condition")
     right = condition.child_by_field_name("right") if condition is not None else None
     last = _values(parsed, right, known)

@@ -206,3 +206,13 @@ printf("{row} %9.2f us, %.2f\\n", {first}, tNaive / tPadded);
 def test_the_time_of_one_variant_in_the_row_of_another(row: str, first: str, more: str, is_told: bool) -> None:
     assert told(ROWS.format(row=row, first=first, more=more)) == ([(4, "other_row")] if is_told else [])
     assert told(ROWS.format(row=row, first=first, more=more).replace("tNaive);", "1.0);")) == []
+
+
+def test_sums_of_thousands_of_terms_are_read_to_a_depth() -> None:
+    depth = 3000
+    text = f"int main() {{ int n = {'(' * depth}1{' + 1)' * depth}; int big = n * n; return big; }}"
+    assert not told(text)
+
+
+def test_numbers_of_thousands_of_digits_are_no_ints() -> None:
+    assert not told(f"int main() {{ int n = {'9' * 5000}; int big = n * n; return big; }}")
