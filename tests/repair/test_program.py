@@ -211,8 +211,10 @@ def test_a_cause_is_told_once_and_what_follows_stands_below_it(graded: Grade, tm
     (fault,) = summary(make_job(result, find("transpose", ()), "en", "", False))["faults"]
     assert fault["message"].startswith("The two axes of the grid are swapped in line 38.")
     assert (fault["where"], fault["code"]) == ("transpose.cu:38", "dim3 grid(down, across);")
-    (follows,) = fault["follows"]
-    assert follows.startswith("wrong result · naive, shared, padded: ")
+    lines = {"naive": 39, "shared": 40, "padded": 41}
+    assert [follows.partition(" launches")[0] for follows in fault["follows"]] == [
+        f"wrong {what} · {name}: Line {line}" for name, line in lines.items() for what in ("launch", "result")
+    ]
 
 
 @pytest.mark.slow
