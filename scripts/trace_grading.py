@@ -31,8 +31,6 @@ NOUNS = ("submission.records", "submission.kernels.records", "submission.source"
 """What stages hand on: records, with what can be asked of them."""
 TEXTS = ("submission.lexical", "submission.effort")
 """What looks at the characters of a text, whoever has it, and bounds that."""
-RULES_OF_TEXT = ("running.host_text", "running.host_figures")
-"""What judges host code by its text alone: it makes a tree of that itself, when host code is judged."""
 
 
 class Call(NamedTuple):
@@ -101,7 +99,7 @@ def ways_back(calls: list[Call]) -> list[Call]:
     found, now = [], 0
     for call in calls:
         stage = stage_of(call.callee)
-        if stage and order.index(stage) < now and call.caller not in RULES_OF_TEXT:
+        if stage and order.index(stage) < now:
             found.append(call)
         now = max(now, order.index(stage) if stage else 0)
     return found

@@ -25,6 +25,7 @@ from grader.programs.sources import pasted_lines
 from grader.result import Environment, Source
 from grader.running.evidence import Compilation, Evidence, Other, OtherInput
 from grader.running.host_code import host_code
+from grader.submission.host_text import mistakes_of_host
 from grader.submission.kernels.records import Kernel, ObservedRuns
 from grader.submission.lexical import without_comments
 from grader.submission.records import Missing, Submission, VariantBinding
@@ -156,6 +157,7 @@ def compiled(lab: Lab, submission: Submission, programs: ProgramStore) -> dict[s
 
     of_host = _host_errors(submission)
     built = {file: built_as_nvcc(programs, program) for file, program in handed_in(submission).items()}
+    mistakes = mistakes_of_host(submission)
     by_variant = {}
     for variant in lab.variants:
         binding = submission.bindings[variant.name]
@@ -167,7 +169,8 @@ def compiled(lab: Lab, submission: Submission, programs: ProgramStore) -> dict[s
         else:
             compilation = _compilation(submission, binding, built[binding.kernel.file])
             site = binding.requested
-            host = host_code(submission, binding.kernel, site.template_arguments if site is not None else ())
+            instance = site.template_arguments if site is not None else ()
+            host = host_code(submission, binding.kernel, instance, mistakes)
             # A few lines that show a launch are no program, and are not compiled by anybody.
             if host.is_there:
                 compilation = _with_host_errors(compilation, of_host.get(binding.kernel.file, ()))

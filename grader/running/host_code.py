@@ -28,12 +28,11 @@ from grader.running.calls import (
 )
 from grader.running.data_flow import FlowFault, flow_faults, may_be_meant, reached_text
 from grader.running.evidence import NO_HOST_CODE, OF_DATA, FaultKind, HostCode, HostFault
-from grader.running.host_text import ELEMENTS_FOR_BYTES, ZERO_QUOTIENT, faults_of_text
 from grader.running.own_program import freed_otherwise, launched_instead, never_launches, never_read, read_early
+from grader.submission.host_text import ELEMENTS_FOR_BYTES, ZERO_QUOTIENT, HostMistake
 from grader.submission.kernels.records import Kernel, SeenFault, SeenLaunch, SeenRun, seen_in_part
 from grader.submission.lexical import line_of_main, without_comments
 from grader.submission.records import Missing, Submission
-from grader.submission.source import SourceText
 
 STOPPING: tuple[FaultKind, ...] = (*OF_DATA, "time")
 """Kinds of faults at whose call a program that checks its errors ends."""
@@ -59,17 +58,17 @@ _VARIABLES = re.compile(r"\b__(constant|device)__\s+([^;(){}=]{1,400});")
 _DECLARATOR = re.compile(r"(\w+)\s*((?:\[[^\]]{0,80}\]\s*){0,3})(?=,|$)")
 
 
-def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = ()) -> HostCode:
+def host_code(
+    submission: Submission, kernel: Kernel, instance: Sequence[str] = (), mistakes: Sequence[HostMistake] = ()
+) -> HostCode:
     """Return what the host code does wrong around a kernel's launches, in the programs that it is part of.
 
-    instance: template arguments of the launches that are meant; (): all.
+    instance: template arguments of the launches that are meant; (): all.  mistakes: what its text shows.
     """
     seen = [run for run in submission.observed.runs if not run.forgiven]
     of_kernel = [run for run in seen if _is_its_program(run, kernel, submission)]
     elsewhere = {file for run in seen for file in run.files} - {file for run in of_kernel for file in run.files}
-    texts = {
-        source.file: _host_text(submission, source) for source in submission.sources if source.file not in elsewhere
-    }
+    texts = {source.file: submission.host_text(source) for source in submission.sources if source.file not in elsewhere}
     programs = {name: text for name, text in texts.items() if line_of_main(text)}
     whole = "\n".join(texts.values())
     bound = [binding for binding in submission.bindings.values() if not isinstance(binding, Missing)]
@@ -139,7 +138,7 @@ def host_code(submission: Submission, kernel: Kernel, instance: Sequence[str] = 
         faults.append(HostFault("not_compared", file, line, msg("checks.host_code.not_compared")))
     elif not is_unread:
         faults += [fault for run in true for fault in never_read(run, kernel.name, texts)]
-    of_text = faults_of_text(texts)
+    of_text = [HostFault("copy", *mistake) for mistake in mistakes if mistake.file in texts]
     shown = {fault.message.id for fault in of_text}
     blind = list(not_noticed(runs, kernel.name, texts))
     if any(f.message.data.get("function") == "memcmp" for f in of_text if f.message.id == ELEMENTS_FOR_BYTES):
@@ -275,16 +274,6 @@ def _is_its_program(run: SeenRun, kernel: Kernel, submission: Submission) -> boo
     if kernel.file in run.files:
         return True
     return not any(other.name == kernel.name and other.file in run.files for other in submission.kernels)
-
-
-def _host_text(submission: Submission, source: SourceText) -> str:
-    """Return a file's text without comments and kernels, lines kept."""
-    lines = without_comments(source.text).split("\n")
-    for kernel in submission.kernels:
-        if kernel.file == source.file:
-            for number in range(kernel.line, min(kernel.end_line, len(lines)) + 1):
-                lines[number - 1] = ""
-    return "\n".join(lines)
 
 
 def _unchecked(launches: Sequence[SeenLaunch]) -> list[HostFault]:

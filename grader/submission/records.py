@@ -170,6 +170,15 @@ class Submission:
         """Whether its sources are too long for what needs many changed copies of them and costs no points."""
         return sum(len(source.text) for source in self.sources) > LONG_CHARACTERS
 
+    def host_text(self, source: SourceText) -> str:
+        """A file's text without comments and kernels, lines kept."""
+        lines = without_comments(source.text).split("\n")
+        for kernel in self.kernels:
+            if kernel.file == source.file:
+                for number in range(kernel.line, min(kernel.end_line, len(lines)) + 1):
+                    lines[number - 1] = ""
+        return "\n".join(lines)
+
     def program(self, file: str, constants: Mapping[str, int] | None = None) -> dict[str, str]:
         """What the compiler needs to compile `file`: its device code first, then the headers it may include.
 

@@ -13,6 +13,7 @@ from grader.running.evidence import HostCode
 from grader.running.host_code import host_code
 from grader.submission.binding.bind import bind
 from grader.submission.folder import find_sources, read_sources
+from grader.submission.host_text import mistakes_of_host
 from grader.submission.kernels.records import NOTHING_OBSERVED, SeenChange
 
 HEAD = """\
@@ -360,7 +361,8 @@ def judged(
     if change is not None:
         seen = replace(seen, runs=tuple(replace(run, change=change) for run in seen.runs))
     submission = bind(found, sources, lab, observed=seen)
-    return host_code(submission, next(one for one in submission.kernels if one.name == kernel))
+    own = next(one for one in submission.kernels if one.name == kernel)
+    return host_code(submission, own, mistakes=mistakes_of_host(submission))
 
 
 @pytest.mark.slow

@@ -291,6 +291,36 @@ def test_a_struct_with_a_fraction_is_filled_whole() -> None:
     ]
 
 
+def settings_made(fields: str, content: bytes, **sizes: int) -> str:
+    """The declaration of a struct in constant memory that a box blur reads, as it is compiled for some sizes."""
+    text = (
+        f"struct Settings {{ {fields} }};\n__constant__ Settings settings;\n"
+        "__global__ void naive(const float *in, float *out) "
+        "{ int i = threadIdx.x; if (i < settings.count) out[i] = in[i] * settings.factor; }\n"
+    )
+    launch = SeenLaunch("naive", (), "main.cu", 9, (1, 1, 1), (32, 1, 1), 0, (), filled=(("settings", content),))
+    seen_run = SeenRun(("main.cu",), (launch,))
+    submission = bound(text, find("box-blur"), observed=ObservedRuns((seen_run,)))
+    return submission.program("main.cu", sizes)["main.cu"].split("\n")[1]
+
+
+@pytest.mark.parametrize(
+    ("fields", "content", "expected"),
+    [
+        ("int count, radius; float factor;", struct.pack("<iif", 64, 2, 0.25), " = {99, 2, 0x1.0000000000000p-2f}"),
+        ("float factor; int radius, count;", struct.pack("<fii", 0.25, 2, 64), " = {0x1.0000000000000p-2f, 2, 99}"),
+        # What comes of the size is not known at another one.
+        ("int count, radius; float factor;", struct.pack("<iif", 64, 2, 1 / 64), ""),
+        ("int count, radius; float factor;", struct.pack("<iif", 64, 2, 1 / 63), ""),
+        ("float count; int radius; float factor;", struct.pack("<fif", 64, 2, 0.25), ""),
+    ],
+)
+def test_a_struct_of_sizes_and_a_fraction_is_given_those_of_each_case(
+    fields: str, content: bytes, expected: str
+) -> None:
+    assert settings_made(fields, content, count=99) == f"__constant__ Settings settings{expected};"
+
+
 def test_a_struct_of_sizes_is_given_those_of_each_case() -> None:
     text = (
         "typedef struct { int rows, cols; } Shape;\n__constant__ Shape shape;\n"

@@ -13,15 +13,13 @@ from collections.abc import Mapping, Sequence, Set
 
 from grader.ptx.frontend.nodes import Address, Immediate, Instruction, Operand, Register, Vector
 from grader.ptx.isa.instructions import is_barrier
-from grader.ptx.limits import UnsupportedInstruction
 from grader.ptx.machine.code import Code
 from grader.ptx.native import layout
-from grader.ptx.native.inlining import inlined
 from grader.ptx.native.layout import Unfit, local_type
 from grader.ptx.native.matrices import FragmentBody, Products, is_of_fragments, is_product
 from grader.ptx.native.pieces import FRAME_BYTES, Kernel
 from grader.ptx.native.threads import Meetings, Node, Places, meets, nodes_of, of_warp
-from grader.ptx.native.whole_threads import WholeThreads, Writer
+from grader.ptx.native.whole_threads import WholeThreads, Writer, written_by
 
 _AT = -3
 """The number of a slot in a frame, as of a register: the node that a thread begins at, or −1 − where it waits."""
@@ -353,14 +351,4 @@ def _each(lanes: str, *lines: str, lane: str = "$k", rest: str = "$rest") -> str
 
 def written(code: Code) -> WholeThreads | None:
     """Return a kernel's text, made at first use; None where no threads of a warp meet, or it has something unfit."""
-    derived: dict[str, WholeThreads | None] = code.program.module.derived.setdefault("parted warps", {})
-    if code.name not in derived:
-        whole = inlined(code)
-        writer = _Writer(whole.code)
-        try:
-            writer.write()
-        except (Unfit, UnsupportedInstruction, RecursionError):
-            derived[code.name] = None
-        else:
-            derived[code.name] = WholeThreads(writer.out, writer.places, whole)
-    return derived[code.name]
+    return written_by(_Writer, code, "parted warps")

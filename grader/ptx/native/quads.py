@@ -9,16 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from grader.ptx.dataflow import destinations
-from grader.ptx.limits import UnsupportedInstruction
 from grader.ptx.machine.code import Code
-from grader.ptx.native.inlining import inlined
 from grader.ptx.native.layout import LANE_BYTES, Unfit, local_type
 from grader.ptx.native.pieces import FRAME_BYTES
 from grader.ptx.native.quad_accesses import QuadBody
 from grader.ptx.native.quad_bodies import LANES, TEMPORARIES, may_wrap, strides_of
 from grader.ptx.native.thread_bodies import Body
 from grader.ptx.native.threads import Meetings, Node, Region, nodes_of
-from grader.ptx.native.whole_threads import LOCALS, WholeThreads, Writer, unset
+from grader.ptx.native.whole_threads import LOCALS, WholeThreads, Writer, unset, written_by
 
 _APART, _RETURNED = 1, 2
 """States of four threads: each by itself; all of them at their end (0: together)."""
@@ -336,14 +334,4 @@ class _QuadMeetings(Meetings):
 
 def written(code: Code) -> WholeThreads | None:
     """Return a kernel's text, made at first use; None where it has something unfit."""
-    derived: dict[str, WholeThreads | None] = code.program.module.derived.setdefault("quads", {})
-    if code.name not in derived:
-        whole = inlined(code)
-        writer = _Writer(whole.code)
-        try:
-            writer.write()
-        except (Unfit, UnsupportedInstruction, RecursionError):
-            derived[code.name] = None
-        else:
-            derived[code.name] = WholeThreads(writer.out, writer.places, whole, LANES)
-    return derived[code.name]
+    return written_by(_Writer, code, "quads", LANES)

@@ -250,16 +250,21 @@ class Writer(Generator):
         return self._tree(target)
 
 
-def written(code: Code) -> WholeThreads | None:
-    """Return a kernel's text, made at first use; None where it has something unfit."""
-    derived: dict[str, WholeThreads | None] = code.program.module.derived.setdefault("whole threads", {})
+def written_by(writer_class: type[Writer], code: Code, kind: str, together: int = 1) -> WholeThreads | None:
+    """Return a kernel's text of a kind, made at first use; None where the writer has found something unfit."""
+    derived: dict[str, WholeThreads | None] = code.program.module.derived.setdefault(kind, {})
     if code.name not in derived:
         whole = inlined(code)
-        writer = Writer(whole.code)
+        writer = writer_class(whole.code)
         try:
             writer.write()
         except (Unfit, UnsupportedInstruction, RecursionError):
             derived[code.name] = None
         else:
-            derived[code.name] = WholeThreads(writer.out, writer.places, whole)
+            derived[code.name] = WholeThreads(writer.out, writer.places, whole, together)
     return derived[code.name]
+
+
+def written(code: Code) -> WholeThreads | None:
+    """Return a kernel's text, made at first use; None where it has something unfit."""
+    return written_by(Writer, code, "whole threads")

@@ -377,14 +377,14 @@ def _edits(entries: Sequence[Entry], files: Mapping[str, ParsedFile]) -> dict[st
     filled = {name: value for entry in entries for name, value in entry.filled_with.items()}
     by_file = {}
     for file, parsed in files.items():
-        by_place: dict[tuple[int, int], Edit] = {}
+        by_place: dict[tuple[int, int, str], Edit] = {}
         for entry in entries:
             for edit in entry.edits if entry.parsed.source.path == parsed.source.path else ():
-                by_place.setdefault((edit.start, edit.end), edit)
+                by_place.setdefault((edit.start, edit.end, edit.constant), edit)
         edits = []
         for edit in constant_edits(parsed, names):
             # What no size of the lab is, of an array of whole numbers or by itself, stays what it was seen to be.
-            is_kept = by_place.pop((edit.start, edit.end), None) is not None or "[" in edit.constant
+            is_kept = by_place.pop((edit.start, edit.end, ""), None) is not None or "[" in edit.constant
             edits.append(replace(edit, unset=filled.get(edit.constant, edit.unset)) if is_kept else edit)
         by_file[file] = (*edits, *by_place.values())
     return by_file

@@ -17,12 +17,11 @@ from grader.submission.binding.sizes import CompileTime
 from grader.submission.compile_time import (
     SET_BY_HOST,
     constant_edits,
-    filled_edits,
     mentioned,
     size_names,
-    whole_numbers,
     with_global_arrays,
 )
+from grader.submission.constant_memory import filled_edits, whole_numbers
 from grader.submission.cpp.constants import SIZES_OF_TYPES
 from grader.submission.cpp.scopes import argument_of, instantiated
 from grader.submission.cpp.tree import WORD, ParsedFile
@@ -70,6 +69,8 @@ class Entry:
     """Constants that must stay as they are, since such memory is made of them."""
     filled_with: dict[str, int] = field(default_factory=dict)
     """Whole numbers that were seen in constant memory."""
+    sizes_filled: dict[str, int] = field(default_factory=dict)
+    """Of these the sizes among fields of structs that hold fractions too."""
     is_instance: bool = False
     """Of a template, with arguments that `submission.yaml` names: its other instances may be other variants."""
     claims: frozenset[str] = frozenset()
@@ -81,12 +82,12 @@ class Entry:
         """The sizes that are fixed when it is compiled."""
         constants = size_names(self.parsed, self.parsed.functions[self.kernel.name], self.kernel)
         from_host = {n: _source_of(self.parsed, n) for n, value in constants.items() if value == SET_BY_HOST}
-        filled = frozenset(constants.keys() & self.filled_with.keys())
-        constants |= {name: self.filled_with[name] for name in constants if name in filled}
-        files = (self.parsed, *self.parsed.headers)
-        changeable = (
-            {edit.constant for parsed in files for edit in constant_edits(parsed, constants)} - self.kept - {""}
-        )
+        filled = frozenset({*constants.keys() & self.filled_with.keys(), *self.sizes_filled})
+        constants |= {name: self.filled_with[name] for name in constants if name in self.filled_with}
+        constants |= self.sizes_filled
+        of_files = (constant_edits(parsed, constants) for parsed in (self.parsed, *self.parsed.headers))
+        edits = (edit for edits in (*of_files, self.edits) for edit in edits)
+        changeable = {edit.constant for edit in edits} - self.kept - {""}
         by_name = self.elements
         places = {i: by_name[p.name] for i, p in enumerate(self.kernel.parameters) if p.name in by_name}
         changed = next((site.changed for site in self.sites if site.observed), ("", 0))
@@ -366,7 +367,7 @@ def _entry(
     entry.kernel, of_arrays = with_global_arrays(parsed, item, entry.kernel, lab)
     content = dict(next((site.filled for site in entry.sites if site.observed), ()))
     entry.filled_with = whole_numbers(parsed, content)
-    of_memory, entry.kept = filled_edits(parsed, mentioned(parsed, item), content, lab)
+    of_memory, entry.kept, entry.sizes_filled = filled_edits(parsed, mentioned(parsed, item), content, lab)
     entry.edits, entry.is_filled = (*(of_structs or of_arrays), *of_memory), bool(of_memory)
     loops = innermost_loops(parsed, item, entry.template_values)
     entry.kernel = replace(entry.kernel, loops=loops, unroll=factor_of(loops))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.running.host_text import faults_of_text
+from grader.submission.host_text import mistakes_in
 
 TABLE = """struct Kind {{ const char *name; unsigned flags; }};
 const Kind kinds[] = {{
@@ -30,7 +30,7 @@ DEFAULT, COMBINED = "cudaHostAllocDefault", "cudaHostAllocWriteCombined"
 
 
 def told(text: str) -> list[tuple[int, str]]:
-    return [(fault.line, fault.message.id.rpartition(".")[2]) for fault in faults_of_text({"a.cu": text})]
+    return [(line, message.id.rpartition(".")[2]) for line, message in mistakes_in("a.cu", text)]
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_memory_that_is_not_of_the_kind_that_it_is_called(text: str, lines: list
     ],
 )
 def test_products_of_ints_that_do_not_fit_at_sizes_of_the_program(text: str, shown: list[tuple[str, int, int]]) -> None:
-    data = [fault.message.data for fault in faults_of_text({"a.cu": text})]
+    data = [message.data for _line, message in mistakes_in("a.cu", text)]
     assert [(one["code"], one["value"], one["amount"]) for one in data] == shown
 
 
@@ -153,8 +153,8 @@ VECTORS = "std::vector<float> a(n), b(n);\n\n\n"
     ],
 )
 def test_elements_where_a_call_takes_bytes(code: str, shown: tuple[str, str, str] | None) -> None:
-    faults = faults_of_text({"a.cu": f"int f() {{ {code}\n}}"})
-    data = [(f.line, *(f.message.data[key] for key in ("function", "amount", "type"))) for f in faults]
+    mistakes = mistakes_in("a.cu", f"int f() {{ {code}\n}}")
+    data = [(line, *(message.data[key] for key in ("function", "amount", "type"))) for line, message in mistakes]
     assert data == ([(4, *shown)] if shown is not None else [])
 
 

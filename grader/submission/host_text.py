@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from grader.message import Message, msg
-from grader.running.evidence import HostFault
-from grader.running.host_figures import wrong_figures
 from grader.submission.cpp.constants import Unknown, binary
 from grader.submission.cpp.parse import parse
 from grader.submission.cpp.tree import (
@@ -26,21 +24,29 @@ from grader.submission.cpp.tree import (
     node_text,
     qualifiers_of,
 )
+from grader.submission.host_figures import wrong_figures
+from grader.submission.records import Submission
 from grader.submission.source import SourceText
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-def faults_of_text(texts: Mapping[str, str]) -> list[HostFault]:
-    """Return what the texts of host code, by file, show; comments and kernels are left out of them."""
-    return [
-        HostFault("copy", file, line, message) for file, text in texts.items() for line, message in _shown(file, text)
-    ]
+class HostMistake(NamedTuple):
+    file: str
+    line: int
+    message: Message
+
+
+def mistakes_of_host(submission: Submission) -> tuple[HostMistake, ...]:
+    """What the texts of host code show; comments and kernels are left out of them."""
+    texts = {source.file: submission.host_text(source) for source in submission.sources}
+    return tuple(HostMistake(file, *shown) for file, text in texts.items() for shown in mistakes_in(file, text))
 
 
 @lru_cache(maxsize=50)
-def _shown(file: str, text: str) -> tuple[tuple[int, Message], ...]:
+def mistakes_in(file: str, text: str) -> tuple[tuple[int, Message], ...]:
+    """Line and message of each mistake that a text of host code shows."""
     parsed = parse(SourceText(Path(file), text, "utf-8"))
     found = (*_other_kinds(parsed), *_overflows(parsed), *_zero_quotients(parsed), *_elements_for_bytes(parsed))
     return (*found, *wrong_figures(parsed))
@@ -159,9 +165,11 @@ def _overflows(parsed: ParsedFile) -> Iterator[tuple[int, Message]]:
             parent = node.parent
             is_outer = parent is None or _operator(parent) != "*"
             limited |= _limited_by(parsed, node)
+            if _operator(node) != "*" or not is_outer:
+                continue
             within = {name: variable for name, variable in known.items() if name not in limited}
-            if _operator(node) == "*" and is_outer and (found := _too_large(parsed, node, within)) is not None:
-                name, value, amount, code = found
+            if (overflow := _too_large(parsed, node, within)) is not None:
+                name, value, amount, code = overflow
                 message = msg("checks.host_code.int_overflow", code=code, name=name, value=value, amount=amount)
                 yield node.start_point.row + 1, message
 
