@@ -1,7 +1,7 @@
-"""The stage: every program of a submission is run, kernels left out, within limits that are counted.
+"""Runs every program of a submission, within limits that are counted, and keeps what each was seen to do.
 
-A program that comes to its end without having launched all that its text launches is tried again: with arguments, with
-a size of its own made smaller, with its kernels run (it may look at their results).
+A program is first run with its kernels left out.  If it ends without having launched all that its text launches, it is
+run again: with arguments, with a size of its own made smaller, or with its kernels (it may look at their results).
 """
 
 from __future__ import annotations

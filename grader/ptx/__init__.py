@@ -1,6 +1,8 @@
 """Runs CUDA kernels without a GPU: executes PTX on NumPy vectors and counts what a GPU would have to do.
 
-Usable by itself; imports NumPy and nothing else.  Nothing is loaded with it: records alone are read by many.
+`frontend` reads PTX, `isa` is what instructions compute, `lowering` makes steps of them, `machine` schedules warps,
+`observers` watch every access, `native` does launches of few threads and whole loops as WebAssembly.  Usable by itself;
+imports NumPy and, in `native`, wasmtime.  Nothing is loaded with it: records alone are read by many.
 
 >>> import numpy as np
 >>> from grader.ptx.frontend.parser import parse
