@@ -11,11 +11,13 @@ import hashlib
 import os
 import sys
 import threading
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 import msgspec
 
@@ -32,13 +34,28 @@ def at_once(processes: int) -> int:
     return max(1, min(MOST_COMPILERS, processes))
 
 
+class _Program(NamedTuple):
+    """What is compiled, but for the kernels that are named, and what for."""
+
+    sources: tuple[tuple[str, str], ...]
+    options: tuple[str, ...]
+    architecture: str
+
+    def as_machine_code(self) -> _Program:
+        """The same for the device whose PTX is asked for."""
+        return self._replace(architecture=self.architecture.replace("compute_", "sm_"))
+
+
 class Compilers:
     """Several compilers of one student's files, each in a process of its own: what is asked for by several threads is
-    compiled at the same time, and what two of them ask for once.
+    compiled at the same time, and what two of them ask for once.  Kernels that are no templates are compiled with any
+    of their file: what was compiled for more of them serves for fewer.
 
     The processes belong to the thread that makes this: they end with it.
 
     first: one that is there already, and stays open.  at_once: how many there are then, the first among them.
+    waiting: who waits for one of them, in turn.
+    predicted_for: the architecture ("sm_75") of the device that times are predicted for; "": of none.
     """
 
     def __init__(self, first: CompilerProcess, at_once: int) -> None:
@@ -46,7 +63,10 @@ class Compilers:
         self._started = [first]
         self._free = [first]
         self._condition = threading.Condition()
-        self._made: dict[tuple[object, ...], Future[CompileResult]] = {}
+        self.waiting: deque[object] = deque()
+        self._made: dict[_Program, dict[frozenset[str], Future[CompileResult]]] = {}
+        self._expected: set[tuple[_Program, frozenset[str]]] = set()
+        self.predicted_for = ""
         self.widen(at_once)
 
     def widen(self, at_once: int) -> None:
@@ -55,6 +75,7 @@ class Compilers:
             more = [CompilerProcess() for _more in range(at_once - len(self._started))]
             self._started += more
             self._free += more
+            self._condition.notify_all()
 
     @property
     def at_once(self) -> int:
@@ -78,39 +99,73 @@ class Compilers:
         """See `CompilerProcess.nvrtc_version`."""
         return self._first.nvrtc_version()
 
+    def expect(self, sources: Mapping[str, str], names: Sequence[str]) -> None:
+        """Machine code of a program will be asked for, as of all that are predicted: where PTX of it is asked for
+        before, both are made at once."""
+        with self._condition:
+            self._expected.add((_Program(tuple(sources.items()), (), self.predicted_for), frozenset(names)))
+
     def compile(
         self, sources: Mapping[str, str], names: Sequence[str], architecture: str, *, options: Sequence[str] = ()
     ) -> CompileResult:
-        """As `CompilerProcess.compile`; where machine code was asked for before, PTX is what that was made of."""
-        program = tuple(sources.items()), tuple(names), tuple(options)
-        key = (*program, architecture)
+        """As `CompilerProcess.compile`; where machine code is asked for too, PTX is what that is made of."""
+        program = _Program(tuple(sources.items()), tuple(options), architecture)
+        wanted = frozenset(names)
         with self._condition:
-            as_code = self._made.get((*program, architecture.replace("compute_", "sm_")))
-        if as_code is not None and architecture.startswith("compute_"):
+            code = program.as_machine_code()
+            is_code_asked = wanted in self._made.get(code, {}) or self._that_serves(code, wanted) is not None
+            is_code_asked = is_code_asked or (code, wanted) in self._expected
+        if is_code_asked and code != program:
             with contextlib.suppress(Exception):
-                if as_code.result().ok:
-                    return as_code.result()
+                result = self.compile(sources, names, code.architecture, options=options)
+                if result.ok:
+                    return result
         with self._condition:
-            is_first = key not in self._made
-            future = self._made.setdefault(key, Future())
+            of_more = self._that_serves(program, wanted)
+        if of_more is not None:
+            with contextlib.suppress(Exception):
+                result = of_more.result()
+                if result.ok:
+                    return replace(result, entries={name: result.entries[name] for name in wanted})
+        return self._compiled(program, list(names))
+
+    def _compiled(self, program: _Program, names: Sequence[str]) -> CompileResult:
+        wanted = frozenset(names)
+        with self._condition:
+            made = self._made.setdefault(program, {})
+            is_first = wanted not in made
+            future = made.setdefault(wanted, Future())
         if is_first:
             try:
                 with self._taken() as process:
-                    future.set_result(process.compile(sources, names, architecture, options=options))
+                    sources, options = dict(program.sources), program.options
+                    future.set_result(process.compile(sources, names, program.architecture, options=options))
             except BaseException as error:
-                self._made.pop(key, None)
+                made.pop(wanted, None)
                 future.set_exception(error)
         result = future.result()
         # A process that was killed may have been somebody else's victim: who asks later, asks anew.
         if not result.ok:
-            self._made.pop(key, None)
+            made.pop(wanted, None)
         return result
+
+    def _that_serves(self, program: _Program, wanted: frozenset[str]) -> Future[CompileResult] | None:
+        """Return what was asked for more kernels than these, all of which are compiled in any case."""
+        made = {} if any("<" in name for name in wanted) else self._made.get(program, {})
+        return next((f for names, f in made.items() if wanted < names and not any("<" in n for n in names)), None)
 
     @contextlib.contextmanager
     def _taken(self) -> Iterator[CompilerProcess]:
         with self._condition:
-            while not self._free:
-                self._condition.wait()
+            # Who has much to be compiled lets others in between.
+            ticket = object()
+            self.waiting.append(ticket)
+            try:
+                while not self._free or self.waiting[0] is not ticket:
+                    self._condition.wait()
+            finally:
+                self.waiting.remove(ticket)
+                self._condition.notify_all()
             # The one that has been there longest is ready soonest.
             process = self._free.pop(0)
         try:
@@ -118,7 +173,7 @@ class Compilers:
         finally:
             with self._condition:
                 self._free.append(process)
-                self._condition.notify()
+                self._condition.notify_all()
 
 
 MAX_KEPT = 500

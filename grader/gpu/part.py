@@ -52,7 +52,6 @@ from grader.timing.sampling import BUDGET_US, WARM_UP_MS, series_plan
 from grader.timing.summary import Store, folder, key_of, reference
 
 if TYPE_CHECKING:
-    from grader.compiler.process import CompilerProcess
     from grader.compiler.several import KeptCompiler
     from grader.launching.programs import Compiler
 
@@ -394,7 +393,7 @@ class Gpu:
             return bench.measure_speed(session, order)
 
     def gains(
-        self, kernels: Sequence[BoundKernel], sizes: Sizes, oracle: Oracle, compiler: CompilerProcess
+        self, kernels: Sequence[BoundKernel], sizes: Sizes, oracle: Oracle, compiler: Compiler
     ) -> list[Ratio | None]:
         """How many times as fast as the first kernel each of the others is, timed in turns at some sizes; kept, and
         found again.  None for one that fails there or is wrong; empty where nothing can be timed.

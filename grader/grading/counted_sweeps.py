@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from math import prod
@@ -42,15 +42,23 @@ class EmulatorSweeps:
     oracle: the lab's.  compiler: compiles changed programs, in a process of its own while others run here.
     kept: points of the lab's own kernels by sweep and variant, from an earlier run; those that lack are added.
     at_once: programs that it may be given at the same time.
+    expect: told what of the student's will be compiled to machine code too (`Compilers.expect`).
     """
 
     def __init__(
-        self, lab: Lab, oracle: Oracle, compiler: Compiler, kept: KeptPoints | None = None, at_once: int = 1
+        self,
+        lab: Lab,
+        oracle: Oracle,
+        compiler: Compiler,
+        kept: KeptPoints | None = None,
+        at_once: int = 1,
+        expect: Callable[[Mapping[str, str], Sequence[str]], None] | None = None,
     ) -> None:
         self._lab = lab
         self._oracle = oracle
         self._compiler = compiler
         self._at_once = at_once
+        self._expect = expect
         self._kept = kept if kept is not None else {}
         self._runs: dict[tuple[object, ...], Run] = {}
         self._endless: Counter[tuple[str, str]] = Counter()
@@ -62,7 +70,10 @@ class EmulatorSweeps:
             programs = ProgramStore(self._compiler, ARCHITECTURE, pool)
 
             def order(point: PreparedPoint) -> None:
-                programs.order(point.kernel.program(point.place.sizes))
+                program = point.kernel.program(point.place.sizes)
+                if self._expect is not None and point.target.of == "submission":
+                    self._expect(programs.texts(program), program.expressions)
+                programs.order(program)
 
             plans = {
                 sweep.id: planned(

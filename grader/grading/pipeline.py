@@ -31,7 +31,7 @@ from grader.submission.records import Missing, Submission
 from grader.words import told
 
 if TYPE_CHECKING:
-    from grader.compiler.process import CompilerProcess
+    from grader.compiler.several import Compilers
     from grader.gpu.functions import FunctionGpu
     from grader.gpu.part import Gpu, GpuWork
     from grader.grading.reading import Reading, Seen
@@ -87,12 +87,14 @@ def grade(
     if backend not in BACKENDS:
         raise UsageError(msg("session.unknown_backend", backend=repr(backend), allowed=", ".join(BACKENDS)))
     from grader.compiler.process import CompilerProcess
+    from grader.compiler.several import Compilers
 
     secret, lab = course_secret(), replace(lab, view=options.view)
     # The processes warm up while this one imports the parser and reads the submission.
     with ExitStack() as stack:
         gpu = _start_gpu(stack, backend, lab, processes) if not lab.makes_launches else None
-        compiler = warm.compiler if warm is not None else stack.enter_context(CompilerProcess())
+        process = warm.compiler if warm is not None else stack.enter_context(CompilerProcess())
+        compiler = stack.enter_context(Compilers(process, 1))
         for_device = gpu.own_compiler or compiler if gpu is not None else compiler
         from grader.grading.reading import Reading, environment_record
         from grader.lab.expected import Oracle
@@ -197,30 +199,28 @@ def _beyond_marks(
     predictions: _Predictions,
 ) -> Result:
     """Add what no mark depends on to the result of kernels: a warp's steps, predicted times, sweeps, changes."""
-    from grader.compiler.several import Compilers, at_once
+    from grader.compiler.several import at_once
     from grader.grading.counted_sweeps import targets_of
     from grader.grading.predictions import begin_followers, in_result, predict_launches, several_predicted, swept
     from grader.grading.sweeps import original_of, sweep
     from grader.launching.trial import with_warp_steps
     from grader.processes.pool import Beside
 
-    lab, options, reading, compiler = grading.lab, grading.options, grading.reading, grading.compiler
+    lab, options, reading, compilers = grading.lab, grading.options, grading.reading, grading.compiler
     submission, processor, predicted = emulated.submission, predictions.processor, predictions.by_variant
     result = with_warp_steps(result, emulated.trials, _graded_kernels(lab, submission, emulated.evidence))
     # Another way through the stages, for every changed program.
     original = original_of(lab, reading.submitted, submission)
-    with (
-        # Without a device this thread has work enough itself.
-        Compilers(compiler, at_once(grading.processes - (gpu is None))) as compilers,
-        closing(Beside()) as beside,
-        closing(Beside()) as changing,
-    ):
+    # Without a device this thread has work enough itself.
+    compilers.widen(at_once(grading.processes - (gpu is None)))
+    compilers.predicted_for = processor.architecture if processor is not None else ""
+    with closing(Beside()) as beside, closing(Beside()) as changing:
         # Predicted while sweeps run.
         predicting = None
         if processor is not None:
             beside.start(partial(begin_followers, grading.processes))
         if processor is not None and not predicted:
-            predicting = beside.start(partial(_predict, lab, emulated, processor, compiler, grading.processes))
+            predicting = beside.start(partial(_predict, lab, emulated, processor, compilers, grading.processes))
         marked, changed = result, None
 
         def predictions_by_variant() -> Mapping[str, PredictedTime | Message]:
@@ -231,7 +231,7 @@ def _beyond_marks(
             trials, drawn_trials, evidence = emulated.trials, emulated.drawn_trials, emulated.evidence
             of = recording.Changing(original, trials, drawn_trials, evidence, reading.changed)
             device = marked.environment.device if gpu is not None else None
-            prediction = recording.prediction_of(times, processor, emulated.trials, compiler, gpu, device, predict)
+            prediction = recording.prediction_of(times, processor, emulated.trials, compilers, gpu, device, predict)
             with_all = recording.with_changes(in_result(marked, times), of, prediction)
             return recording.with_answers(with_all, lab, options)
 
@@ -271,7 +271,7 @@ def _graded_kernels(lab: Lab, submission: Submission, by_variant: Mapping[str, E
 
 
 def _predict(
-    lab: Lab, emulated: _Emulated, processor: Processor, compiler: CompilerProcess, processes: int
+    lab: Lab, emulated: _Emulated, processor: Processor, compiler: Compilers, processes: int
 ) -> dict[str, PredictedTime | Message]:
     if lab.makes_launches:
         from grader.grading import called
@@ -296,7 +296,7 @@ class _Grading:
     listeners: Listeners
     reading: Reading
     oracle: Oracle
-    compiler: CompilerProcess
+    compiler: Compilers
     programs: ProgramStore
     remembered: RememberedLaunches | None
     secret: str

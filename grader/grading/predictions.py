@@ -28,7 +28,7 @@ from grader.lab.checks import SpeedupSettings
 from grader.lab.records import Lab, Sizes, Sweep
 from grader.launching.backend import ARCHITECTURE
 from grader.launching.kernel import BoundKernel
-from grader.launching.programs import ProgramStore
+from grader.launching.programs import Compiler, ProgramStore
 from grader.measured import Estimate, PredictedTime, SweepPoint, SweepRecord
 from grader.message import Message, msg
 from grader.processes.channel import Channel, PeerGone
@@ -53,7 +53,6 @@ from grader.timing.prediction import (
 from grader.timing.summary import key_of
 
 if TYPE_CHECKING:
-    from grader.compiler.process import CompilerProcess
     from grader.compiler.several import Compilers
 
 OFF, AUTO = "off", "auto"
@@ -92,7 +91,7 @@ def predict_all(
     evidence_of: Mapping[str, Evidence],
     processor: Processor,
     programs: ProgramStore,
-    compiler: CompilerProcess,
+    compiler: Compilers,
     processes: int = 1,
 ) -> dict[str, PredictedTime | Message]:
     """Predicted times by variant, or why there is none; variants whose results are wrong are left out.
@@ -133,9 +132,7 @@ def predict_all(
     return predictions | with_ratios(predicted, lab.variants[0].name, measures, processor)
 
 
-def stores_of(
-    processor: Processor, programs: ProgramStore, compiler: CompilerProcess
-) -> tuple[ProgramStore, ProgramStore]:
+def stores_of(processor: Processor, programs: ProgramStore, compiler: Compiler) -> tuple[ProgramStore, ProgramStore]:
     """What compiles kernels that are predicted: to PTX (`programs`), and to the device's machine code."""
     return programs, ProgramStore(compiler, processor.architecture)
 

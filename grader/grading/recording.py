@@ -34,8 +34,9 @@ from grader.submission.kernels.records import ObservedRuns, SeenRun
 from grader.submission.records import Interpretation, Missing, Origin, VariantBinding
 
 if TYPE_CHECKING:
-    from grader.compiler.process import CompilerProcess
+    from grader.compiler.several import Compilers
     from grader.gpu.part import Gpu
+    from grader.launching.programs import DeviceProgram
     from grader.repair.faster import Prediction
     from grader.repair.program import Rerun
     from grader.running.function_runs import Called
@@ -316,7 +317,7 @@ def prediction_of(
     predicted: Mapping[str, PredictedTime | Message],
     processor: Processor | None,
     trials: Trials,
-    compiler: CompilerProcess,
+    compiler: Compilers,
     gpu: Gpu | None,
     device: str | None,
     predict: Callable[[Sequence[FollowedLaunch]], Sequence[ModelTime | Message]],
@@ -333,7 +334,12 @@ def prediction_of(
     stopwatch = None
     if gpu is not None and device is not None:
         stopwatch = Stopwatch(device, lambda kernels, sizes: gpu.gains(kernels, sizes, trials.oracle, compiler))
-    return Prediction(predicted, processor, stores_of(processor, trials.programs, compiler), predict, stopwatch)
+
+    def expect(program: DeviceProgram) -> None:
+        compiler.expect(trials.programs.texts(program), program.expressions)
+
+    stores = stores_of(processor, trials.programs, compiler)
+    return Prediction(predicted, processor, stores, predict, expect, stopwatch)
 
 
 def with_changes(result: Result, of: Changing, prediction: Prediction | None) -> Result:

@@ -17,7 +17,7 @@ from grader.devices import WARP_LANES
 from grader.errors import FileError, UsageError
 from grader.lab.records import Sizes
 from grader.launching.kernel import BoundKernel, bound_kernels
-from grader.launching.programs import ProgramStore
+from grader.launching.programs import DeviceProgram, ProgramStore
 from grader.launching.trial import Trials
 from grader.measured import Counters, FasterChange, FasterKind, PredictedTime, Ratio
 from grader.message import Message
@@ -150,13 +150,14 @@ class Prediction:
     """Predicted times of the kernels as they are, by variant, for `processor`; stores: as of `followed`.
 
     predict: what launches take, in order, several at once, or why one could not be followed to its end.
-    stopwatch: times the most promising ones, so that the fastest is told; None: there is no GPU.
+    expect: told what will be predicted.  stopwatch: times the best, so that the fastest is told; None: no GPU.
     """
 
     times: Mapping[str, PredictedTime | Message]
     processor: Processor
     stores: tuple[ProgramStore, ProgramStore]
     predict: Callable[[Sequence[FollowedLaunch]], Sequence[ModelTime | Message]]
+    expect: Callable[[DeviceProgram], None]
     stopwatch: Stopwatch | None = None
 
 
@@ -352,6 +353,7 @@ class _Search:
 
     def _is_right(self, subject: _Right, kernel: BoundKernel, program: _Program) -> bool:
         if subject.name not in program.right:
+            self.prediction.expect(kernel.program(subject.time.size))
             program.right[subject.name] = is_right(self.trials, kernel, subject.evidence, self.budget)
         return program.right[subject.name]
 
@@ -452,9 +454,7 @@ class _Search:
         kernel = rebound(other.kernel, program.submission)
         if kernel is None or not is_other(other.kernel, kernel):
             return kernel is not None
-        if not self._is_right(other, kernel, program):
-            return False
-        time = self._time(other, kernel, program)
+        time = self._time(other, kernel, program) if self._is_right(other, kernel, program) else None
         if time is None or time.predicted_us > MOST_LOSS * other.time.predicted_us:
             return False
         return self._counts_less(other, kernel, "")

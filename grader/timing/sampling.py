@@ -302,13 +302,15 @@ class Plan:
     """Rounds in the first stage and in the later ones, each only where the one before did not decide.
 
     max_dropped: more than this share of throttled rounds, and the measurement does not count.
-    narrow: a kernel of no question is in later stages as long as the interval of its median is wider than this share
-    of it; 0: it is in the first one alone.
+    asked: so many rounds are made of kernels of a question, whatever comes of fewer; 0: those of the first stage.
+    narrow: a kernel of no question is in later stages, up to that of `asked` where it is given, as long as the interval
+    of its median is wider than this share of it; 0: it is in the first one alone.
     """
 
     stages: tuple[int, ...] = (31, 61, 121)
     confidence: float = CONFIDENCE
     max_dropped: float = 0.2
+    asked: int = 0
     narrow: float = 0.0
 
 
@@ -319,12 +321,14 @@ NARROW = 0.02
 def series_plan(round_us: float, budget_us: float) -> Plan:
     """A plan for kernels of no question: as few rounds as make an interval; of those whose interval is wide more, until
     it is narrow, 31 at most, or what fits the budget."""
+    return Plan(stages=_stages(round_us, budget_us), narrow=NARROW)
+
+
+def _stages(round_us: float, budget_us: float) -> tuple[int, ...]:
+    """Return numbers of rounds from the fewest that make an interval to 31, or what fits the budget."""
     few = fewest_values() + 1
     most = int(min(31, max(few, budget_us // max(round_us, 1.0))))
-    return Plan(
-        stages=(few, *(count for count in _sharper(few) if count < most), *([most] if most > few else ())),
-        narrow=NARROW,
-    )
+    return (few, *(count for count in _sharper(few) if count < most), *([most] if most > few else ()))
 
 
 BUDGET_US = 1_200_000.0
@@ -332,9 +336,11 @@ BUDGET_US = 1_200_000.0
 
 
 def plan_for(round_us: float, budget_us: float = BUDGET_US) -> Plan:
-    """A plan whose first stage fits the budget: 31 rounds, or fewer of long kernels, but enough for an interval."""
-    first = int(min(31, max(fewest_values() + 1, budget_us // max(round_us, 1.0))))
-    return Plan(stages=(first, 2 * first - 1, 4 * first - 3))
+    """A plan for kernels of questions, and others beside them: 31 rounds of the former, or fewer of long kernels, but
+    enough for an interval, and more where these do not decide; of the others as many as `series_plan` has."""
+    stages = _stages(round_us, budget_us)
+    asked = stages[-1]
+    return Plan(stages=(*stages, 2 * asked - 1, 4 * asked - 3), asked=asked, narrow=NARROW)
 
 
 def order(names: Sequence[str], index: int) -> list[str]:
@@ -402,7 +408,7 @@ def sample(
     """Make rounds of `measure` by the plan.
 
     A kernel whose result was wrong takes no part in later rounds.  Stages after the first are for the kernels of
-    questions that are open still, and for those whose intervals the plan wants narrower.
+    questions that are open still, or have more rounds by the plan, and for those with intervals that are too wide.
     """
     asked = list(questions)
     samples = Samples({name: [] for name in names})
@@ -410,8 +416,9 @@ def sample(
     for stage, goal in enumerate(plan.stages):
         if stage:
             samples.undecided = [q for q in asked if _is_open(samples, q)]
-            wanted = {n for q in samples.undecided for n in (q.name, q.baseline)}
-            if plan.narrow:
+            going_on = asked if goal <= plan.asked else samples.undecided
+            wanted = {n for q in going_on for n in (q.name, q.baseline)}
+            if plan.narrow and (goal <= plan.asked or not plan.asked):
                 wanted |= {name for name in active if not _is_narrow(samples, name, plan.narrow)}
             active = [name for name in active if name in wanted]
             if not active:
@@ -420,7 +427,7 @@ def sample(
         attempts = samples.rounds + (goal - _counted(samples)) + int(plan.max_dropped * goal) + 1
         while _counted(samples) < goal and samples.rounds < attempts and active:
             active = _round(measure, active, samples)
-        if samples.rounds and samples.dropped > plan.max_dropped * samples.rounds:
+        if goal >= plan.asked and samples.dropped > plan.max_dropped * samples.rounds:
             samples.valid = False
             return samples
     samples.undecided = [q for q in asked if _is_open(samples, q)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -124,6 +125,79 @@ def test_ptx_is_what_machine_code_of_the_same_device_was_made_of(monkeypatch: py
         assert not compilers.compile({"a.cu": TEXT % "b"}, ["k"], "sm_75").ok
         assert compilers.compile({"a.cu": TEXT % "b"}, ["k"], "compute_75").diagnostics
     assert len(texts) == 5
+
+
+SEVERAL = """
+__global__ void first(float *a) { a[threadIdx.x] = 1; }
+__global__ void second(float *a) { a[threadIdx.x] = 2; }
+template <int N> __global__ void third(float *a) { a[threadIdx.x] = N; }
+"""
+
+
+def test_what_was_compiled_for_more_kernels_serves_for_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = compiled(monkeypatch)
+    with CompilerProcess() as first, Compilers(first, 1) as compilers:
+
+        def compile_for(*names: str) -> CompileResult:
+            return compilers.compile({"a.cu": SEVERAL}, names, "compute_75")
+
+        both = compile_for("first", "second")
+        assert compile_for("second", "first").entries == both.entries
+        alone = compile_for("second")
+        assert len(texts) == 1 and alone.ok and alone.entries == {"second": both.entries["second"]}
+        assert alone.ptx == both.ptx == first.compile({"a.cu": SEVERAL}, ["second"], "compute_75").ptx
+        # A template is compiled for those alone that it is asked for by.
+        assert compile_for("first", "third<1>").ok and compile_for("third<2>").ok and compile_for("third<1>").ok
+        assert len(texts) == 5
+        # What is missing among more tells nothing of what is there.
+        assert compile_for("first", "second", "other").missing == ("other",)
+        assert compile_for("first").ok and not compile_for("other").ok
+
+
+def test_machine_code_that_is_expected_is_made_with_the_ptx(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = compiled(monkeypatch)
+    with CompilerProcess() as first, Compilers(first, 1) as compilers:
+        compilers.predicted_for = "sm_75"
+        for text in (TEXT % "1", TEXT % "b"):
+            compilers.expect({"a.cu": text}, ["k"])
+        ptx = compilers.compile({"a.cu": TEXT % "1"}, ["k"], "compute_75")
+        assert ptx.ok and compilers.compile({"a.cu": TEXT % "1"}, ["k"], "sm_75") == ptx
+        assert len(texts) == 1
+        assert compilers.compile({"a.cu": TEXT % "b"}, ["k"], "compute_75").diagnostics
+        # Nobody said so of another, and another device's is other code.
+        assert not compilers.compile({"a.cu": TEXT % "2"}, ["k"], "compute_75").cubin
+        assert not compilers.compile({"a.cu": TEXT % "1"}, ["k"], "compute_80").cubin
+
+
+def test_who_has_much_to_be_compiled_lets_others_in_between(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, may_go = threading.Semaphore(0), threading.Semaphore(0)
+    order: list[str] = []
+    real = CompilerProcess.compile
+
+    def slow(self: CompilerProcess, sources: dict[str, str], *arguments: Any, **options: Any) -> CompileResult:
+        order.append(next(iter(sources.values())))
+        begun.release()
+        may_go.acquire(timeout=60)
+        return real(self, sources, *arguments, **options)
+
+    monkeypatch.setattr(CompilerProcess, "compile", slow)
+    texts = [TEXT % number for number in range(4)]
+    with CompilerProcess() as first, Compilers(first, 1) as compilers:
+
+        def compile_all(several: Sequence[str]) -> None:
+            for text in several:
+                compilers.compile({"a.cu": text}, ["k"], "compute_75")
+
+        with ThreadPoolExecutor(2) as threads:
+            much = threads.submit(compile_all, texts[:3])
+            begun.acquire(timeout=60)
+            other = threads.submit(compile_all, texts[3:])
+            while not compilers.waiting:
+                time.sleep(0.001)
+            for _text in texts:
+                may_go.release()
+            much.result(), other.result()
+    assert order == [texts[0], texts[3], *texts[1:3]]
 
 
 def test_what_failed_is_asked_anew(monkeypatch: pytest.MonkeyPatch) -> None:

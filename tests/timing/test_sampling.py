@@ -127,7 +127,39 @@ def test_orders_of_three() -> None:
     [(100.0, (31, 61, 121)), (38_000.0, (31, 61, 121)), (60_000.0, (20, 39, 77)), (1e7, (9, 17, 33))],
 )
 def test_long_kernels_get_fewer_rounds_but_enough_for_an_interval(round_us: float, stages: tuple[int, ...]) -> None:
-    assert plan_for(round_us).stages == stages
+    plan = plan_for(round_us)
+    assert (plan.asked, *plan.stages[-2:]) == stages
+    assert [count for count in plan.stages if count <= plan.asked] == list(series_plan(round_us, 1_200_000.0).stages)
+
+
+def test_beside_a_question_only_what_scatters_is_timed_as_often() -> None:
+    times_us = {"student": 10.0, "reference": 30.0, "steady": 10.0, "scattered": 10.0}
+    device = SimulatedDevice(times_us)
+    factors = itertools.cycle([0.97, 1.0, 1.03])
+
+    def measure(names: list[str]) -> Sample:
+        got, factor = device.measure(names), next(factors)
+        return replace(got, times_us={k: t * factor if k == "scattered" else t for k, t in got.times_us.items()})
+
+    found = sample(measure, list(times_us), ask(2.0), plan_for(100.0))
+    assert [set(r) for r in device.rounds] == [{*times_us}] * 9 + [{*times_us} - {"steady"}] * 22
+    ratio = found.speedup("student", "reference")
+    assert ratio is not None and ratio.count == 31 and not found.undecided and found.valid
+
+
+def test_an_open_question_beside_others_takes_as_many_rounds_as_alone() -> None:
+    device = SimulatedDevice({"student": 10.0, "reference": 19.4, "other": 10.0}, jitter=0.015)
+    found = sample(device.measure, ["student", "reference", "other"], ask(2.0), plan_for(100.0))
+    assert found.rounds == 121 and [q.name for q in found.undecided] == ["student"]
+    # Past the rounds of a question another is not timed, however its times scatter.
+    assert all(set(r) == {"student", "reference"} for r in device.rounds[31:])
+
+
+def test_what_is_throttled_at_first_is_made_good_for() -> None:
+    device = SimulatedDevice({"student": 10.0, "reference": 30.0}, throttled=lambda r: r < 4)
+    found = sample(device.measure, NAMES, ask(2.0), plan_for(100.0))
+    assert (found.rounds, found.dropped, found.valid) == (35, 4, True)
+    assert not found.undecided
 
 
 @pytest.mark.parametrize(
