@@ -80,7 +80,6 @@ HEAVY = (
     "tree_sitter",
     "tree_sitter_cuda",
     "cuda",
-    "matplotlib",
     "weasyprint",
     "jinja2",
     "rich",

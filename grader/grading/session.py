@@ -84,7 +84,7 @@ def grade_with_report(
         # Nobody needs to wait for graphs to see the marks, on the page either: it is written now, and once more with
         # all that follows.
         job = written(result)
-        early.append(structs.replace(job, pdf=False, pictures=False))
+        early.append(structs.replace(job, pdf=False))
         rendering.submit(early[0], early[0])
         tell_news()
         view = summary(job)
@@ -96,7 +96,7 @@ def grade_with_report(
         marks.append(result)
 
     def swept(result: Result) -> None:
-        # Figures take as long to be drawn as changes of kernels to be found: both are done at once.
+        # Graphs are on the page while changes of kernels are looked for.
         early.append(structs.replace(written(result), pdf=False))
         rendering.submit(early[-1], early[-1])
         tell_news()

@@ -11,38 +11,60 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from grader.devices import BANKS, SECTOR_BYTES, WARP_LANES
 from grader.i18n import _, ngettext
 from grader.lab.checks import SPACES
 from grader.measured import LineCounters, WarpArray, WarpRequest, WarpSteps
 from grader.report.charts import BankMap
+from grader.report.figure import (
+    AXIS,
+    LETTER_HEIGHT,
+    TICK,
+    TICK_GAP,
+    TICKS_COLOUR,
+    Figure,
+    Pen,
+    Scale,
+    Words,
+    text_height,
+    text_width,
+)
 from grader.report.job import ReportJob, variant_columns, where
 from grader.report.text import visible
 from grader.report.views import StepCell, StepRequest, StepRow, StepsView, StepTick
 from grader.result import Result, Variant
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-
 GRID = "#e4e8ec"
 BAR_WIDTH = 0.86
 TICKS = (0, 8, 16, 24, 31)
+TITLE, VERDICT, TICK_WORDS = Words(line=1.35), Words(is_bold=True), Words(colour=TICKS_COLOUR)
+
+
+MAP_WIDTH, MAP_HEIGHT = 72 * 3.6, 72 * 3.7
+WORDS_SHARE = 0.2
+"""Of the height, what the words of the banks take."""
+DARK = "#1f2933"
+MARGIN = 3.4
 
 
 def draw_bank_map(chart: BankMap) -> Figure:
     """Lanes against banks; below, the number of distinct words per bank (with one, there is no conflict)."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(3.6, 3.7))
-    grid = figure.add_gridspec(2, 1, height_ratios=[3.6, 1.0])
-    lanes: Axes = figure.add_subplot(grid[0])
-    words: Axes = figure.add_subplot(grid[1], sharex=lanes)
-    _draw_lanes(lanes, chart)
-    _draw_words(words, chart)
+    figure = Figure(MAP_WIDTH, MAP_HEIGHT)
+    counts = words_per_bank(chart)
+    highest = max(*counts, 1)
+    numbers = sorted({0, 1, highest}) if highest < 4 else [1, highest]
+    widest = max(text_width(str(number), TICK_WORDS.size) for number in (*TICKS, *numbers))
+    left = MARGIN + 1.2 * TITLE.size + 3 + widest + TICK_GAP + TICK
+    x = Scale(-0.5, BANKS - 0.5, left, MAP_WIDTH - MARGIN)
+    head = MARGIN + text_height("\n", TITLE) + text_height("", VERDICT) + 6
+    foot = MAP_HEIGHT - MARGIN - text_height("", TITLE) - 5 - LETTER_HEIGHT * TITLE.size - TICK_GAP - TICK
+    share = WORDS_SHARE * (foot - head)
+    title = f"{_short(chart.title)}\n{_short(chart.place)}"
+    figure.words((left, MARGIN), title, TITLE, "left top")
+    figure.words((left, head - 3), chart.verdict, VERDICT, "left bottom")
+    _draw_lanes(figure, chart, x, Scale(-0.5, BANKS - 0.5, head, foot - share - 10))
+    _draw_words(figure, chart, x, Scale(0, max(highest * 1.12, 2), foot, foot - share), numbers)
     return figure
 
 
@@ -55,65 +77,49 @@ def words_per_bank(chart: BankMap) -> list[int]:
     return counts
 
 
-def _draw_lanes(axes: Axes, chart: BankMap) -> None:
-    from matplotlib.collections import PolyCollection
-
+def _draw_lanes(figure: Figure, chart: BankMap, x: Scale, y: Scale) -> None:
     counts = words_per_bank(chart)
+    edges = [edge - 0.5 for edge in range(BANKS + 1)]
+    grid = [((x(edge), y.start), (x(edge), y.end)) for edge in edges]
+    grid += [((x.start, y(edge)), (x.end, y(edge))) for edge in edges]
+    figure.segments(grid, Pen(GRID, 0.4))
+    _draw_axes(figure, x, y, y.end, y.start, TICKS)
+    figure.words((MARGIN, (y.start + y.end) / 2), chart.lane_axis, TITLE, "middle top", is_turned=True)
+    wide, high = x(1) - x(0), y(1) - y(0)
     cells = [(word % BANKS, lane) for lane, words in enumerate(chart.lanes) for word in words]
-    conflicts = [counts[bank] > 1 for bank, _lane in cells]
-    # One thing to draw instead of up to a thousand.  Solid where the bank serves one word, framed dark where several
-    # lanes must queue for it.
-    squares = PolyCollection(
-        [_rectangle(bank - 0.5, lane - 0.5, 1, 1) for bank, lane in cells],
-        facecolors=chart.colour,
-        edgecolors=["#1f2933" if conflict else "white" for conflict in conflicts],
-        linewidths=[0.8 if conflict else 0.5 for conflict in conflicts],
-    )
-    axes.add_collection(squares, autolim=False)
-    _frame(axes)
-    axes.set_ylim(BANKS - 0.5, -0.5)
-    axes.set_yticks(TICKS)
-    axes.set_ylabel(chart.lane_axis)
-    axes.tick_params(labelbottom=False)
-    axes.set_title(f"{_short(chart.title)}\n{_short(chart.place)}", fontsize=8.5, loc="left", pad=16, linespacing=1.35)
-    axes.text(0, 1.018, chart.verdict, transform=axes.transAxes, fontsize=8.5, fontweight="bold", va="bottom")
+    # Solid where the bank serves one word, framed dark where several lanes must queue for it.
+    for is_conflict, pen in ((False, Pen("#ffffff", 0.5)), (True, Pen(DARK, 0.8))):
+        own = [(x(bank - 0.5), y(lane - 0.5), wide, high) for bank, lane in cells if (counts[bank] > 1) is is_conflict]
+        figure.boxes(own, chart.colour, pen)
+
+
+def _draw_axes(figure: Figure, x: Scale, y: Scale, foot: float, head: float, numbers: Sequence[int]) -> None:
+    """Draw the left axis with its numbers, and the lower one without."""
+    figure.segments([((x.start, foot), (x.end, foot)), ((x.start, foot), (x.start, head))], AXIS)
+    figure.segments([((x.start - TICK, y(at)), (x.start, y(at))) for at in numbers], Pen(DARK, 0.8))
+    for at in numbers:
+        figure.words((x.start - TICK - TICK_GAP, y(at)), str(at), TITLE, "right middle")
+    figure.segments([((x(at), foot), (x(at), foot + TICK)) for at in TICKS], Pen(TICKS_COLOUR, 0.8))
 
 
 def _short(text: str, limit: int = 46) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def _rectangle(x: float, y: float, width: float, height: float) -> list[tuple[float, float]]:
-    return [(x, y), (x + width, y), (x + width, y + height), (x, y + height)]
-
-
-def _draw_words(axes: Axes, chart: BankMap) -> None:
-    from matplotlib.collections import PolyCollection
-
-    counts = words_per_bank(chart)
-    bars = PolyCollection(
-        [_rectangle(bank - BAR_WIDTH / 2, 0, BAR_WIDTH, count) for bank, count in enumerate(counts)],
-        facecolors=chart.colour,
-        edgecolors="#1f2933",
-        linewidths=0.4,
-    )
-    axes.add_collection(bars, autolim=False)
-    highest = max(*counts, 1)
-    axes.axhline(1, color="#1f2933", linewidth=0.9, linestyle=(0, (4, 3)))
-    axes.set_ylim(0, max(highest * 1.12, 2))
-    axes.set_yticks(sorted({0, 1, highest}) if highest < 4 else [1, highest])
-    axes.set_ylabel(chart.words_axis)
-    axes.set_xticks(TICKS)
-    axes.set_xlabel(chart.bank_axis)
-    axes.spines[["top", "right"]].set_visible(False)
-
-
-def _frame(axes: Axes) -> None:
-    axes.set_xlim(-0.5, BANKS - 0.5)
-    edges = [edge - 0.5 for edge in range(BANKS + 1)]
-    axes.vlines(edges, edges[0], edges[-1], color=GRID, linewidth=0.4, zorder=0)
-    axes.hlines(edges, edges[0], edges[-1], color=GRID, linewidth=0.4, zorder=0)
-    axes.spines[["top", "right"]].set_visible(False)
+def _draw_words(figure: Figure, chart: BankMap, x: Scale, y: Scale, numbers: Sequence[int]) -> None:
+    wide = BAR_WIDTH * (x(1) - x(0))
+    bars = [
+        (x(bank) - wide / 2, y(count), wide, y.start - y(count))
+        for bank, count in enumerate(words_per_bank(chart))
+        if count
+    ]
+    figure.boxes(bars, chart.colour, Pen(DARK, 0.4))
+    figure.segments([((x.start, y(1)), (x.end, y(1)))], Pen(DARK, 0.9, (3.6, 2.7)))
+    _draw_axes(figure, x, y, y.start, y.end, numbers)
+    figure.words((MARGIN, (y.start + y.end) / 2), chart.words_axis, TITLE, "middle top", is_turned=True)
+    for at in TICKS:
+        figure.words((x(at), y.start + TICK + TICK_GAP), str(at), TICK_WORDS, "middle top")
+    figure.words(((x.start + x.end) / 2, MAP_HEIGHT - MARGIN), chart.bank_axis, TITLE, "middle bottom")
 
 
 # What a request of a warp costs, as rows: wavefronts over the banks of shared memory, or sectors over their bytes.

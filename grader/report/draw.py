@@ -1,171 +1,139 @@
-"""Draws charts with matplotlib: SVG for pages, PNG for the PDF where the SVG cannot be taken (`pdf_operators`).
+"""Draws charts: bars, graphs of sweeps; maps of banks and of wrong outputs have files of their own.
 
-No pyplot: it brings a window system's worth of imports and global state.  Labels are never parsed as formulas, for they
-hold names that students chose.  Lines are labelled at their ends; points that cannot be are marked with the reason.
+Lines are labelled at their ends; points that cannot be are marked with a cross, the reasons stand below the figures.
 """
 
 from __future__ import annotations
 
-import contextlib
-import io
-import logging
+import math
 import textwrap
-import warnings
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 from grader.i18n import decimal
 from grader.report.bank_map import draw_bank_map
-from grader.report.charts import BINARY_STEPS, BankMap, BarChart, Gap, Line, LineChart, Panel
+from grader.report.charts import BINARY_STEPS, BankMap, Bar, BarChart, Gap, Line, LineChart, Panel
+from grader.report.figure import (
+    AXIS,
+    LETTER_HEIGHT,
+    TICK,
+    TICK_GAP,
+    TICKS_COLOUR,
+    Box,
+    Figure,
+    Pen,
+    Point,
+    Scale,
+    Words,
+    round_ticks,
+    text_height,
+    text_width,
+)
 from grader.report.text import FAINT, INK
 from grader.report.wrong_map import WrongMap, draw_wrong_map
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 Chart = BarChart | BankMap | WrongMap | LineChart
-Format = Literal["svg", "png"]
 Medium = Literal["screen", "paper"]
 
-PNG_DPI = 150
-PADDING = 0.4
-"""Round a figure, in heights of its letters."""
-_STYLE = {
-    "font.family": "DejaVu Sans",
-    "font.size": 8.5,
-    "axes.edgecolor": "#9aa5b1",
-    "axes.labelcolor": INK,
-    "axes.linewidth": 0.7,
-    "text.color": INK,
-    "text.parse_math": False,
-    "xtick.color": "#52606d",
-    "ytick.color": INK,
-    "hatch.linewidth": 0.7,
-    # The same input gives the same bytes.
-    "svg.hashsalt": "grader",
-    "svg.fonttype": "path",
-}
-
-
-def load() -> None:
-    """Import all that drawing needs (the slow part of the first figure)."""
-    # On a new machine it says that it looks for fonts, and where it keeps what it found: in a notebook, on a cell.
-    logging.getLogger("matplotlib").setLevel(logging.ERROR)
-    import matplotlib.backends.backend_agg
-    import matplotlib.backends.backend_svg
-    import matplotlib.figure  # noqa: F401
-
-
-@contextlib.contextmanager
-def styled() -> Iterator[None]:
-    """While figures are made and written: the style of all of them."""
-    load()
-    import matplotlib
-
-    with matplotlib.rc_context(_STYLE), warnings.catch_warnings():  # type: ignore[arg-type]  # the stub wants literal keys
-        # A name in a script that the font lacks is drawn as boxes; nobody needs to be told on standard error.
-        warnings.simplefilter("ignore")
-        yield
+PADDING = 3.4
+"""Round a figure, in points."""
+GRID = Pen(FAINT, 0.6)
+PLAIN = Words()
+TICK_WORDS = Words(colour=TICKS_COLOUR)
+LABEL_PAD = 5.5
+"""Between the numbers of an axis and what it shows."""
 
 
 def figure_of(chart: Chart) -> Figure:
-    """The chart as a figure whose parts have no places yet; to be called while `styled`."""
+    """The chart as a figure."""
     if isinstance(chart, BankMap):
-        figure = draw_bank_map(chart)
-    elif isinstance(chart, WrongMap):
-        figure = draw_wrong_map(chart)
-    elif isinstance(chart, LineChart):
-        figure = draw_line_chart(chart)
-    else:
-        figure = _draw_bars(chart)
-    # Measures every label once; "constrained" does so twice, and so does "tight" within a rectangle that is given.
-    figure.set_layout_engine("tight", pad=PADDING, rect=None)
-    return figure
+        return draw_bank_map(chart)
+    if isinstance(chart, WrongMap):
+        return draw_wrong_map(chart)
+    if isinstance(chart, LineChart):
+        return draw_line_chart(chart)
+    return _draw_bars(chart)
 
 
-def as_svg(figure: Figure) -> bytes:
-    """The figure as SVG; its parts have their places from then on, for finding these takes as long as drawing."""
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-
-    buffer = io.BytesIO()
-    FigureCanvasSVG(figure).print_svg(buffer, metadata={"Date": None})  # type: ignore[no-untyped-call]  # no types yet
-    figure.set_layout_engine("none")
-    return buffer.getvalue()
-
-
-def as_png(figure: Figure) -> bytes:
-    """The figure as PNG, its parts where `as_svg` has put them.
-
-    Without transparency, which a PDF holds as an image of its own; hardly compressed, for the PDF compresses it anew.
-    """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from PIL import Image
-
-    buffer = io.BytesIO()
-    figure.set_dpi(PNG_DPI)
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()  # type: ignore[no-untyped-call]  # no types yet
-    pixels = canvas.buffer_rgba()  # type: ignore[no-untyped-call]  # no types yet
-    drawn = Image.frombuffer("RGBA", canvas.get_width_height(), pixels, "raw", "RGBA", 0, 1)
-    drawn.convert("RGB").save(buffer, "PNG", compress_level=1)
-    return buffer.getvalue()
+BAR_HEIGHT, BETWEEN_GROUPS = 0.78, 0.7
+"""In bars, of which each takes one."""
+BAR_WORDS = Words(8)
+HATCHING_STEP = 4.2
 
 
 def _draw_bars(chart: BarChart) -> Figure:
     """Draw a group of horizontal bars for each variant: loads solid, stores hatched, the ideal as a dark tick."""
-    from matplotlib.figure import Figure
-    from matplotlib.ticker import MaxNLocator
-
-    bars = sum(len(group.bars) for group in chart.groups)
-    figure = Figure(figsize=(3.9, 0.75 + 0.24 * bars + 0.22 * len(chart.groups)))
-    axes: Axes = figure.add_subplot()
+    count = sum(len(group.bars) for group in chart.groups)
+    figure = Figure(NARROW, 72 * (0.75 + 0.24 * count + 0.22 * len(chart.groups)))
+    labels = [_wrapped(group.label) for group in chart.groups]
+    left = PADDING + max((text_width(label, PLAIN.size) for label in labels), default=0.0) + TICK_GAP
+    right = figure.width - PADDING
+    foot = figure.height - PADDING - text_height("", PLAIN) - LABEL_PAD - text_height("", PLAIN) - TICK_GAP - TICK
+    bars = [bar for group in chart.groups for bar in group.bars]
+    x = Scale(0, _longest(bars, right - left), left, right)
+    rows = 1.7 + count - 1 + BETWEEN_GROUPS * (len(chart.groups) - 1)
+    y = Scale(-0.8, rows - 0.8, PADDING, foot)
+    high = y(1) - y(0)
+    ticks = round_ticks(0, x.high, 8, BINARY_STEPS, is_whole=True)
+    figure.segments([((x(tick), PADDING), (x(tick), foot)) for tick in ticks], GRID)
     position = 0.0
-    ticks, labels = [], []
-    widest = max(max(b.value, b.ideal) for g in chart.groups for b in g.bars)
-    for group in chart.groups:
+    for group, label in zip(chart.groups, labels, strict=True):
         top = position
         for index, bar in enumerate(group.bars):
-            axes.barh(
-                position,
-                bar.value,
-                height=0.78,
-                color=group.colour if index == 0 else "white",
-                edgecolor=group.colour,
-                hatch=None if index == 0 else "////",
-                linewidth=0.9,
-            )
-            axes.plot([bar.ideal, bar.ideal], [position - 0.5, position + 0.5], color=INK, linewidth=1.8, zorder=3)
-            axes.text(
-                max(bar.value, bar.ideal) + widest * 0.02, position, f"{bar.text}  {bar.label}", va="center", fontsize=8
-            )
+            box: Box = (left, y(position) - BAR_HEIGHT * high / 2, x(bar.value) - left, BAR_HEIGHT * high)
+            figure.boxes([box], group.colour if index == 0 else "#ffffff")
+            if index:
+                figure.hatching([box], HATCHING_STEP, Pen(group.colour, 0.7))
+            figure.boxes([box], pen=Pen(group.colour, 0.9))
+            ideal = x(bar.ideal)
+            figure.segments([((ideal, y(position) - high / 2), (ideal, y(position) + high / 2))], Pen(INK, 1.8))
+            figure.words((_bar_end(bar, x), y(position)), _bar_text(bar), BAR_WORDS, "left middle")
             position += 1
-        ticks.append((top + position - 1) / 2)
-        labels.append(_wrapped(group.label))
-        position += 0.7
-    axes.set_yticks(ticks, labels)
-    axes.tick_params(axis="y", length=0)
-    axes.set_ylim(position - 0.9, -0.8)
-    axes.set_xlim(0, widest * 1.28)
+        figure.words((left - TICK_GAP, y((top + position - 1) / 2)), label, PLAIN, "right middle")
+        position += BETWEEN_GROUPS
+    figure.segments([((left, foot), (right, foot))], AXIS)
     # Whole numbers look the same in every language; what warps and banks take comes in powers of two.
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=8, integer=True, steps=BINARY_STEPS))
-    axes.set_xlabel(f"{chart.axis}    ▎{chart.ideal_label}")
-    axes.grid(axis="x", color=FAINT, linewidth=0.6)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right", "left"]].set_visible(False)
+    _number_across(figure, foot, [(x(tick), f"{tick:g}") for tick in ticks])
+    axis = f"{chart.axis}    ▎{chart.ideal_label}"
+    figure.words(((left + right) / 2, figure.height - PADDING), axis, PLAIN, "middle bottom")
     return figure
+
+
+BAR_GAP = 4.0
+"""Between a bar and its words, in points."""
+
+
+def _bar_text(bar: Bar) -> str:
+    return f"{bar.text}  {bar.label}"
+
+
+def _bar_end(bar: Bar, x: Scale) -> float:
+    return x(max(bar.value, bar.ideal)) + BAR_GAP
+
+
+def _longest(bars: Sequence[Bar], width: float) -> float:
+    """Return what an axis of bars ends with: behind each is room for its words."""
+    ends = [(max(bar.value, bar.ideal), text_width(_bar_text(bar), BAR_WORDS.size) + BAR_GAP) for bar in bars]
+    room = max(width / 4, width - max(words for _end, words in ends))
+    return max(end * width / max(room, width - words) for end, words in ends) * 1.02
 
 
 def _wrapped(label: str) -> str:
     """Return a long label in a few short lines, cut where it is longer still."""
-    import textwrap
-
     return "\n".join(textwrap.wrap(label, 18, max_lines=3, placeholder=" …", break_long_words=True))
 
 
+def _number_across(figure: Figure, y: float, ticks: Sequence[tuple[float, str]]) -> None:
+    """Draw ticks below a horizontal axis, with their labels."""
+    figure.segments([((at, y), (at, y + TICK)) for at, _label in ticks], Pen(TICKS_COLOUR, 0.8))
+    for at, label in ticks:
+        figure.words((at, y + TICK + TICK_GAP), label, TICK_WORDS, "middle top")
+
+
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-NARROW, WIDE = 3.9, 7.9
-HEIGHT = 2.9
+NARROW, WIDE = 72 * 3.9, 72 * 7.9
+HEIGHT = 72 * 2.9
 LABEL_GAP = 0.075
 """Between the labels of neighbouring lines, as a share of the axes' height."""
 CROSS_FOOT, CROSS_STEP = 0.04, 0.06
@@ -176,66 +144,133 @@ LABEL_WIDTH = {2: 24}
 NARROW_LABEL = 14
 TICK_CHARACTERS = (24, 30)
 """In all labels of a horizontal axis, on other panels and on the wider ones of a pair."""
+BETWEEN_PANELS = 14.0
+TITLE_WORDS = Words(9)
+
+
+@dataclass(frozen=True, slots=True)
+class Axes:
+    """A pair of axes; y grows downwards, so that y.start is the foot.  y_ticks: values with labels, "" for none."""
+
+    x: Scale
+    y: Scale
+    x_ticks: Sequence[tuple[int, str]]
+    y_ticks: Sequence[tuple[float, str]]
+
+    def at(self, x: float, y: float) -> Point:
+        return self.x(x), self.y(y)
 
 
 def draw_line_chart(chart: LineChart) -> Figure:
     """The chart as a figure: narrow with one panel, as wide as the page with several."""
-    from matplotlib.figure import Figure
-
-    width = NARROW if len(chart.panels) == 1 else WIDE
-    figure = Figure(figsize=(width, HEIGHT))
-    every: list[Axes] = []
-    for index, panel in enumerate(chart.panels):
-        axes: Axes = figure.add_subplot(1, len(chart.panels), index + 1, sharey=every[0] if every else None)
-        every.append(axes)
-        _draw_panel(axes, chart, panel)
-        if index:
-            axes.tick_params(axis="y", which="both", labelleft=False)
-        else:
-            axes.set_ylabel("\n".join(textwrap.wrap(chart.y_axis, AXIS_WIDTH)))
-    _set_limits(every[0], chart)
-    for axes, panel in zip(every, chart.panels, strict=True):
-        _label_lines(axes, chart, panel)
-        _mark_gaps(axes, panel)
+    figure = Figure(NARROW if len(chart.panels) == 1 else WIDE, HEIGHT)
+    every = axes_of(chart, figure)
+    for number, (axes, panel) in enumerate(zip(every, chart.panels, strict=True)):
+        _draw_axes(figure, axes, chart, is_first=number == 0)
+        if panel.title:
+            figure.words((axes.x.start, axes.y.end - 6), panel.title, TITLE_WORDS, "left bottom")
+        labels = _labels(axes, chart, panel)
+        for label in labels:
+            label.draw_hair(figure, axes)
+        ranks = max((line.rank for line in panel.lines), default=0)
+        for line in sorted(panel.lines, key=lambda line: (not line.reference, not line.predicted)):
+            # Beside panels a mark stands for a line, the same in each; else for a variant.
+            marker = MARKERS[(line.rank if panel.title else line.marker) % len(MARKERS)]
+            _draw_line(figure, axes, line, ranks - line.rank, marker)
+        _mark_gaps(figure, axes, panel)
+        for label in labels:
+            figure.words((axes.x(chart.ticks[-1]) + 9, label.height), label.text, label.look, "left middle")
     return figure
 
 
-def _draw_panel(axes: Axes, chart: LineChart, panel: Panel) -> None:
-    from matplotlib.ticker import MaxNLocator
-
-    if chart.log_x:
-        axes.set_xscale("log", base=2)
-    if chart.log_y and chart.binary_y:
-        axes.set_yscale("log", base=2)
-        axes.yaxis.set_major_formatter(_plain)
-        axes.yaxis.set_minor_formatter(_plain_minor)
-        axes.yaxis.minorticks_off()
-    elif chart.log_y:
-        axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(_plain)
-        axes.yaxis.set_minor_formatter(_plain_minor)
-    else:
-        if chart.binary_y:
-            axes.yaxis.set_major_locator(MaxNLocator(nbins=8, steps=BINARY_STEPS))
-        axes.yaxis.set_major_formatter(_plain)
-    axes.set_xticks(chart.ticks, _tick_labels(chart))
-    axes.minorticks_off() if not chart.log_y else axes.xaxis.minorticks_off()
+def axes_of(chart: LineChart, figure: Figure) -> list[Axes]:
+    """The places of a chart's panels, beside one another, with the same axes."""
+    y_axis = "\n".join(textwrap.wrap(chart.y_axis, AXIS_WIDTH))
+    head = PADDING + (text_height("", TITLE_WORDS) + 6 if any(panel.title for panel in chart.panels) else 4)
+    low, high = _y_limits(chart)
+    count = len(chart.panels)
+    left, right = PADDING, figure.width - PADDING
+    # What the numbers are follows from the height, how wide they are from the numbers, and the height from the width.
+    foot = figure.height - PADDING - 4 * PLAIN.size
+    for _time in range(2):
+        y = Scale(low, high, foot, head, chart.log_y)
+        y_ticks = _y_ticks(chart, y)
+        numbers = max((text_width(label, PLAIN.size) for _value, label in y_ticks), default=0.0)
+        left = PADDING + text_height(y_axis, PLAIN) + LABEL_PAD + numbers + TICK_GAP + TICK
+        width = (right - left - BETWEEN_PANELS * (count - 1)) / count
+        below = text_height(_x_title(chart, width), PLAIN) + LABEL_PAD + LETTER_HEIGHT * PLAIN.size + TICK_GAP + TICK
+        foot = figure.height - PADDING - below
+    x_ticks = list(zip(chart.ticks, _tick_labels(chart), strict=True))
     first, last = chart.ticks[0], chart.ticks[-1]
+    # Room for the labels at the lines' ends.
     if chart.log_x:
-        # Room for the labels at the lines' ends.
-        axes.set_xlim(first / 1.25, last * (last / first) ** 0.34 * 1.1)
+        limits = first / 1.25, last * (last / first) ** 0.34 * 1.1
+    elif first == last:
+        limits = first - 1.0, last + 1.0
     else:
-        axes.set_xlim(first - 0.04 * (last - first), last + 0.38 * (last - first))
-    axes.set_xlabel(chart.x_axis)
-    if panel.title:
-        axes.set_title(panel.title, fontsize=9, loc="left", color=INK)
-    axes.grid(color=FAINT, linewidth=0.6)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
-    ranks = max((line.rank for line in panel.lines), default=0)
-    for line in panel.lines:
-        # Beside panels a mark stands for a line, the same in each; else for a variant.
-        _draw_line(axes, line, ranks - line.rank, MARKERS[(line.rank if panel.title else line.marker) % len(MARKERS)])
+        limits = first - 0.04 * (last - first), last + 0.38 * (last - first)
+    starts = [left + number * (width + BETWEEN_PANELS) for number in range(count)]
+    return [Axes(Scale(*limits, at, at + width, chart.log_x), y, x_ticks, y_ticks) for at in starts]
+
+
+def _x_title(chart: LineChart, width: float) -> str:
+    """Return what the horizontal axis shows, in as many lines as a panel's width needs."""
+    letters = max(8, int(width / (0.6 * PLAIN.size)))
+    return "\n".join(textwrap.wrap(chart.x_axis, letters)) or ""
+
+
+def _y_limits(chart: LineChart) -> tuple[float, float]:
+    dots = [dot for panel in chart.panels for line in panel.lines for dot in line.dots]
+    low, high = min(d.low for d in dots), max(d.high for d in dots)
+    if not chart.log_y:
+        return 0.0, high * 1.12 or 1.0
+    # The crosses stand below all dots, where they cannot be taken for values.
+    band = max(0.08, CROSS_FOOT + CROSS_STEP * max(map(_most_crosses, chart.panels)))
+    return low * (high / low) ** (-band / (0.92 - band)), high * (high / low) ** (0.08 / (0.92 - band))
+
+
+LEAST_APART = 11.0
+"""Points from one label of a vertical axis to the next."""
+
+
+def _y_ticks(chart: LineChart, y: Scale) -> list[tuple[float, str]]:
+    """Return values of the vertical axis that have a tick, with their labels."""
+    most = max(2, min(9, int(abs(y.end - y.start) / (2 * PLAIN.size))))
+    if not chart.log_y:
+        steps = BINARY_STEPS if chart.binary_y else (1, 2, 2.5, 5, 10)
+        return [(value, plain_number(value)) for value in round_ticks(y.low, y.high, most, steps)]
+    base = 2 if chart.binary_y else 10
+    powers = range(math.ceil(math.log(y.low, base) - 1e-9), math.floor(math.log(y.high, base) + 1e-9) + 1)
+    of_power = abs(y(base * y.low) - y(y.low))
+    every = max(1, math.ceil(LEAST_APART / of_power))
+    ticks = [(float(base) ** n, plain_number(float(base) ** n) if n % every == 0 else "") for n in powers]
+    if base == 10:
+        # Two and five of a decade have labels where these keep apart: 0.3 of it lie between five and ten.
+        labelled = (2, 5) if 0.3 * of_power >= LEAST_APART else ()
+        between = range(2, 10) if of_power >= 3 * LEAST_APART else labelled
+        decades = range(powers.start - 1, powers.stop)
+        minor = [(digit * 10.0**n, digit in labelled) for n in decades for digit in between]
+        ticks += [(v, plain_number(v) if named else "") for v, named in minor if y.low <= v <= y.high]
+    return ticks
+
+
+def _draw_axes(figure: Figure, axes: Axes, chart: LineChart, is_first: bool) -> None:
+    x, y = axes.x, axes.y
+    lines = [((x(at), y.start), (x(at), y.end)) for at, _label in axes.x_ticks]
+    lines += [((x.start, y(at)), (x.end, y(at))) for at, label in axes.y_ticks if label]
+    figure.segments(lines, GRID)
+    figure.segments([((x.start, y.start), (x.end, y.start)), ((x.start, y.start), (x.start, y.end))], AXIS)
+    _number_across(figure, y.start, [(x(at), label) for at, label in axes.x_ticks])
+    title = _x_title(chart, x.end - x.start)
+    figure.words(((x.start + x.end) / 2, figure.height - PADDING), title, PLAIN, "middle bottom")
+    for at, label in axes.y_ticks:
+        length = TICK if label else 2.0
+        figure.segments([((x.start - length, y(at)), (x.start, y(at)))], Pen(INK, 0.8 if label else 0.6))
+        if label and is_first:
+            figure.words((x.start - TICK - TICK_GAP, y(at)), label, PLAIN, "right middle")
+    if is_first:
+        title = "\n".join(textwrap.wrap(chart.y_axis, AXIS_WIDTH))
+        figure.words((PADDING, (y.start + y.end) / 2), title, PLAIN, "middle top", is_turned=True)
 
 
 def _tick_labels(chart: LineChart) -> list[str]:
@@ -246,72 +281,85 @@ def _tick_labels(chart: LineChart) -> list[str]:
     return [label if (len(labels) - 1 - number) % 2 == 0 else "" for number, label in enumerate(labels)]
 
 
-def _draw_line(axes: Axes, line: Line, lighter: int, marker: str) -> None:
-    """Draw lines of one colour, the last the darkest; `marker` in matplotlib's letters."""
-    x = [dot.x for dot in line.dots]
-    y = [dot.value for dot in line.dots]
+def _draw_line(figure: Figure, axes: Axes, line: Line, lighter: int, marker: str) -> None:
+    """Draw lines of one colour, the last the darkest."""
+    points = [axes.at(dot.x, dot.value) for dot in line.dots]
     colour = _lightened(line.colour, min(0.22 * lighter, 0.5))
     if line.predicted:
-        axes.plot(x, y, color=colour, linewidth=1.1, linestyle=(0, (1, 1.5)), zorder=2.5)
-        return
-    if line.reference:
-        axes.plot(x, y, color=colour, linewidth=1.0, linestyle=(0, (4, 2.5)), marker=marker, markersize=6.5,
-                  markerfacecolor="none", markeredgewidth=0.8, zorder=2)  # fmt: skip
-        return
-    below = [dot.value - dot.low for dot in line.dots]
-    above = [dot.high - dot.value for dot in line.dots]
-    axes.errorbar(x, y, yerr=[below, above] if any(below) or any(above) else None, color=colour, linewidth=1.6,
-                  marker=marker, markersize=4, capsize=2.5, elinewidth=0.9, zorder=3)  # fmt: skip
-
-
-def _set_limits(axes: Axes, chart: LineChart) -> None:
-    dots = [dot for panel in chart.panels for line in panel.lines for dot in line.dots]
-    low, high = min(d.low for d in dots), max(d.high for d in dots)
-    if chart.log_y:
-        # The crosses stand below all dots, where they cannot be taken for values.
-        band = max(0.08, CROSS_FOOT + CROSS_STEP * max(map(_most_crosses, chart.panels)))
-        axes.set_ylim(low * (high / low) ** (-band / (0.92 - band)), high * (high / low) ** (0.08 / (0.92 - band)))
+        figure.polyline(points, Pen(colour, 1.1, (1.1, 1.65)))
+    elif line.reference:
+        figure.polyline(points, Pen(colour, 1.0, (4, 2.5)))
+        for point in points:
+            _draw_marker(figure, point, marker, 6.5, Pen(colour, 0.8))
     else:
-        axes.set_ylim(0, high * 1.12)
+        for dot in line.dots:
+            if dot.low != dot.value or dot.high != dot.value:
+                (x, low), (_x, high) = axes.at(dot.x, dot.low), axes.at(dot.x, dot.high)
+                caps = [((x - 2.5, end), (x + 2.5, end)) for end in (low, high)]
+                figure.segments([((x, low), (x, high)), *caps], Pen(colour, 0.9))
+        figure.polyline(points, Pen(colour, 1.6))
+        for point in points:
+            _draw_marker(figure, point, marker, 4, None, colour)
 
 
-def _label_lines(axes: Axes, chart: LineChart, panel: Panel) -> None:
-    """Write each line's label beside its last dot; labels that would overlap are moved apart."""
+_PLUS = [(-1, -3), (1, -3), (1, -1), (3, -1), (3, 1), (1, 1), (1, 3), (-1, 3), (-1, 1), (-3, 1), (-3, -1), (-1, -1)]
+_STAR = [
+    (math.sin(math.pi * n / 5) * (1, 0.38)[n % 2] * 0.58, -math.cos(math.pi * n / 5) * (1, 0.38)[n % 2] * 0.58)
+    for n in range(10)
+]
+_HALF_ROOT = math.sqrt(0.5)
+OUTLINES: dict[str, list[Point]] = {
+    "s": [(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5)],
+    "^": [(0, -0.5), (0.5, 0.5), (-0.5, 0.5)],
+    "D": [(0, -_HALF_ROOT), (_HALF_ROOT, 0), (0, _HALF_ROOT), (-_HALF_ROOT, 0)],
+    "v": [(0, 0.5), (0.5, -0.5), (-0.5, -0.5)],
+    "P": [(x / 6, y / 6) for x, y in _PLUS],
+    "X": [((x - y) / 6 * _HALF_ROOT, (x + y) / 6 * _HALF_ROOT) for x, y in _PLUS],
+    "*": _STAR,
+}
+"""Of marks, one unit large; "o" is a circle."""
+
+
+def _draw_marker(figure: Figure, at: Point, marker: str, size: float, pen: Pen | None, fill: str = "none") -> None:
+    if marker == "o":
+        figure.circle(at, size / 2, fill, pen)
+    else:
+        figure.polygon([(at[0] + x * size, at[1] + y * size) for x, y in OUTLINES[marker]], fill, pen)
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What stands beside the last dot of a line: its text, at a height of the figure."""
+
+    text: str
+    height: float
+    line: Line
+    look: Words
+
+    def draw_hair(self, figure: Figure, axes: Axes) -> None:
+        """From the last dot to the label, where the line ends earlier or the label had to move."""
+        last = self.line.dots[-1]
+        end, own = axes.x_ticks[-1][0], axes.y(last.value)
+        if last.x < end or abs(self.height - own) > 0.01 * abs(axes.y.end - axes.y.start):
+            figure.polyline(
+                [axes.at(last.x, last.value), (axes.x(end) + 7, self.height)], Pen(self.look.colour, 0.6, (0.8, 1.1))
+            )
+
+
+def _labels(axes: Axes, chart: LineChart, panel: Panel) -> list[Label]:
+    """Return the labels of a panel's lines; those that would overlap are moved apart."""
     shown = [line for line in panel.lines if line.label and line.dots]
     width = LABEL_WIDTH.get(len(chart.panels), NARROW_LABEL)
     texts = {line.label: _wrapped_label(line.label, width) for line in shown}
     most_lines = max((text.count("\n") + 1 for text in texts.values()), default=1)
-    places = []
-    for line in shown:
-        height = axes.transAxes.inverted().transform(axes.transData.transform((1.0, line.dots[-1].value)))[1]
-        places.append((float(height), line))
-    places.sort(key=lambda place: place[0])
-    heights = spread([height for height, _line in places], LABEL_GAP * (1 + 0.7 * (most_lines - 1)))
-    for height, (own_height, line) in zip(heights, places, strict=True):
-        colour = _darkened(line.colour)
-        axes.annotate(
-            texts[line.label],
-            xy=(chart.ticks[-1], height),
-            xycoords=("data", "axes fraction"),
-            xytext=(9, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=7.5,
-            linespacing=0.95,
-            color=colour,
-            annotation_clip=False,
-        )
-        # A hair from the last dot to the label, where the line ends earlier or the label had to move.
-        if line.dots[-1].x < chart.ticks[-1] or abs(height - own_height) > 0.01:
-            axes.annotate(
-                "",
-                xy=(line.dots[-1].x, line.dots[-1].value),
-                xytext=(chart.ticks[-1] * (1.1 if chart.log_x else 1.0), height),
-                textcoords=("data", "axes fraction"),
-                arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.5, "linestyle": ":", "shrinkA": 0},
-                annotation_clip=False,
-                zorder=1,
-            )
+    shown.sort(key=lambda line: axes.y.share(line.dots[-1].value))
+    own = [axes.y.share(line.dots[-1].value) for line in shown]
+    heights = spread(own, LABEL_GAP * (1 + 0.7 * (most_lines - 1)))
+    start, length = axes.y.start, axes.y.end - axes.y.start
+    return [
+        Label(texts[line.label], start + height * length, line, Words(7.5, _darkened(line.colour), line=1.14))
+        for height, line in zip(heights, shown, strict=True)
+    ]
 
 
 def _wrapped_label(label: str, width: int) -> str:
@@ -340,34 +388,29 @@ def _most_crosses(panel: Panel) -> int:
     return max((len({c for gap in panel.gaps if gap.x == x for c in gap.colours}) for x in places), default=0)
 
 
-def _mark_gaps(axes: Axes, panel: Panel) -> None:
+def _mark_gaps(figure: Figure, axes: Axes, panel: Panel) -> None:
     """Draw a cross for each kernel at the foot of the axes; the reasons stand below the figures."""
     by_x: dict[int, list[Gap]] = {}
     for gap in panel.gaps:
         by_x.setdefault(gap.x, []).append(gap)
-    for x, here in by_x.items():
+    for value, here in by_x.items():
         colours = list(dict.fromkeys(colour for gap in here for colour in gap.colours))
         for index, colour in enumerate(colours):
-            height = CROSS_FOOT + CROSS_STEP * index
-            axes.plot([x], [height], transform=axes.get_xaxis_transform(), marker="x", color=colour, markersize=5,
-                      markeredgewidth=1.6, clip_on=False, zorder=4)  # fmt: skip
+            x = axes.x(value)
+            y = axes.y.start + (CROSS_FOOT + CROSS_STEP * index) * (axes.y.end - axes.y.start)
+            arms = [((x - 2.5, y - 2.5), (x + 2.5, y + 2.5)), ((x - 2.5, y + 2.5), (x + 2.5, y - 2.5))]
+            figure.segments(arms, Pen(colour, 1.6))
 
 
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def _plain(value: float, _position: float = 0.0) -> str:
-    """Return the number without powers of ten where it is short: 0.25, 4, 1500, 10⁵, 2·10⁶."""
+def plain_number(value: float) -> str:
+    """The number without powers of ten where it is short: 0.25, 4, 1500, 10⁵, 2·10⁶."""
     if value < 1e5:
         return f"{decimal(value):g}"
     digit, power = f"{value:.0e}".split("e+")
     return f"{digit}·10{str(int(power)).translate(_RAISED)}".removeprefix("1·")
-
-
-def _plain_minor(value: float, _position: float = 0.0) -> str:
-    """Return labels of minor ticks at 2 and 5 of a decade."""
-    mantissa = f"{value:e}"[0]
-    return _plain(value) if mantissa in "25" else ""
 
 
 def _lightened(colour: str, share: float) -> str:

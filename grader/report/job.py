@@ -33,7 +33,6 @@ class ReportJob(Record, frozen=True):
     """One report to render.
 
     task: Markdown.  directory: where `report.html` and `report.pdf` go.  pdf: whether a PDF is wanted.
-    pictures: whether there is time for them; a page without them is written once more.
     title_page: what the submission gives for it, else what the lab gives.
     extents: sizes that are the axes of an array, slowest first; () where the lab's sizes are other things too.
     """
@@ -47,7 +46,6 @@ class ReportJob(Record, frozen=True):
     sweeps: tuple[SweepText, ...] = ()
     directory: str = ""
     pdf: bool = True
-    pictures: bool = True
     extents: tuple[str, ...] = ()
     title_page: TitlePage = TitlePage()
 

@@ -1,8 +1,7 @@
 """Reports rendered in processes of their own, beside other work.
 
-Such a process starts at the very beginning of a run and imports matplotlib, Jinja and WeasyPrint (over a second
-together) on another core while the parent grades.  It takes one `ReportJob` after another and answers each with `Reply`
-records.
+Such a process starts at the very beginning of a run and imports Jinja and WeasyPrint (most of a second together) on
+another core while the parent grades.  It takes one `ReportJob` after another and answers each with `Reply` records.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import gc
 import socket
 import traceback
 from collections.abc import Callable, Iterator
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -60,7 +59,6 @@ def prepare() -> None:
     """Load what all reports need, before renderers are forked."""
     gc.disable()
     _load_for_pages()
-    _load_for_pictures()
     # Fonts are left to those who are forked: Pango begins threads over them.
     _load_for_pdf()
 
@@ -72,12 +70,8 @@ def main(connection: socket.socket, *options: str) -> None:
     # Imports make next to no garbage in cycles, and a report some 20 MB; looking for it takes a tenth of the time.
     gc.disable()
     channel = Channel(connection, msgspec.msgpack.Decoder(ReportJob))
-    from grader.report.html import DRAWINGS, default_folder
-
-    DRAWINGS.folder, may_be_printed = default_folder(), "--no-pdf" not in options
     _load_for_pages()
-    ahead: list[Callable[[], object]] = [] if DRAWINGS.has_kept() else [_load_for_pictures]
-    ahead += (_load_for_pdf, _load_fonts) if may_be_printed else ()
+    ahead: list[Callable[[], object]] = [] if "--no-pdf" in options else [_load_for_pdf, _load_fonts]
     is_first, kept_bytes = True, resident_bytes()
     while True:
         while ahead and not channel.has_news():
@@ -99,10 +93,6 @@ def main(connection: socket.socket, *options: str) -> None:
         except Exception:
             channel.send(Reply(event="failed", student=student, text=traceback.format_exc()))
         channel.send(Reply(event="done", student=student))
-        DRAWINGS.end_report(is_on_paper=job.pdf)
-        if not job.pictures or (may_be_printed and not job.pdf):
-            # The page is written once more, with what it lacks: its pictures are drawn while that is found out.
-            ahead = [*_pictures_of(job, may_be_printed and job.pictures), *ahead]
         held = resident_bytes()
         if "--keep-garbage" in options or (held and held - kept_bytes < GARBAGE_BYTES):
             continue
@@ -121,12 +111,6 @@ def _load_for_pages() -> None:
     html.load()
 
 
-def _load_for_pictures() -> None:
-    from grader.report import draw
-
-    draw.load()
-
-
 def _load_for_pdf() -> None:
     from grader.report import html, pdf
 
@@ -142,22 +126,10 @@ def _load_fonts() -> None:
         pdf.render("<p>a <b>b</b> <code>c</code></p>", html.STYLES)
 
 
-def _pictures_of(job: ReportJob, on_paper: bool) -> list[Callable[[], object]]:
-    """Return what draws each of a job's pictures, as its page has them, or its PDF."""
-    from grader.report import html
-    from grader.report.html import DRAWINGS
-
-    with contextlib.suppress(Exception):
-        charts = html.charts_of(job)
-        return [partial(DRAWINGS.address, c) if on_paper else partial(DRAWINGS.image, c, "svg") for c in charts]
-    return []
-
-
 def _render(job: ReportJob) -> Iterator[tuple[Event, str]]:
     """Yield an event with its text for each file as it is written."""
     from grader import i18n
     from grader.report import html, pdf
-    from grader.report.html import DRAWINGS
 
     i18n.use(job.language)
     folder = Path(job.directory)
@@ -172,17 +144,16 @@ def _render(job: ReportJob) -> Iterator[tuple[Event, str]]:
         except pdf.PdfUnavailable as error:
             yield "no_pdf", str(error)
             return
+        html.ON_PAPER.clear()
         on_paper = drawn(job, page, "paper")
-        write_atomically(folder / PDF_NAME, pdf.render(on_paper, html.STYLES, DRAWINGS.on_paper))
+        write_atomically(folder / PDF_NAME, pdf.render(on_paper, html.STYLES, html.ON_PAPER))
         yield "pdf", str(folder / PDF_NAME)
 
 
 def drawn(job: ReportJob, page: Page, medium: Medium) -> str:
-    """The page with its figures, if they are wanted."""
+    """The page with its figures."""
     from grader.report import html
 
-    if not job.pictures:
-        return html.render(page, [])
     return html.render(
         page,
         html.figures(job, medium),

@@ -5,17 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import prod
-from typing import TYPE_CHECKING
+from math import hypot, prod
 
 from grader.i18n import _
 from grader.measured import Diagnosis, ElementRange
+from grader.report.figure import LETTER_HEIGHT, TICKS_COLOUR, Box, Figure, Pen, Words, text_height, text_width
 from grader.report.job import ReportJob, size_text
 from grader.report.text import INK
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 MAX_CELLS = 128 * 128
 MAX_INPUTS = 2
@@ -162,114 +158,141 @@ def _panel(
 
 def draw_wrong_map(chart: WrongMap) -> Figure:
     """The panels side by side, cells square, each with its legend below."""
-    from matplotlib.figure import Figure
-
     widths = [len(panel.cells[0]) for panel in chart.panels]
     heights = [len(panel.cells) for panel in chart.panels]
     tall = max(height / max(width, 1) for width, height in zip(widths, heights, strict=True))
     entries = max(len(panel.legend) for panel in chart.panels)
-    inches = (PANEL_INCHES * len(chart.panels), min(4.6, 2.3 * max(tall, 0.25) + 0.75 + 0.16 * entries))
-    figure = Figure(figsize=inches)
+    high = min(4.6, 2.3 * max(tall, 0.25) + 0.75 + 0.16 * entries)
+    figure = Figure(72 * PANEL_INCHES * len(chart.panels), 72 * high)
     for number, panel in enumerate(chart.panels):
-        _draw(figure.add_subplot(1, len(chart.panels), number + 1), panel)
+        _Drawing(figure, panel, number * 72 * PANEL_INCHES, entries).draw()
     return figure
 
 
-def _draw(axes: Axes, panel: Panel) -> None:
-    from matplotlib.colors import ListedColormap
-
-    symbols = list(SHADES)
-    height, width = len(panel.cells), len(panel.cells[0])
-    axes.imshow(
-        [[symbols.index(symbol) for symbol in row] for row in panel.cells],
-        cmap=ListedColormap(list(SHADES.values())),
-        vmin=0,
-        vmax=len(symbols) - 1,
-        interpolation="none",
-    )
-    _draw_symbols(axes, panel)
-    _draw_grid(axes, panel)
-    if panel.framed is not None:
-        from matplotlib.patches import Rectangle
-
-        row, column = panel.framed
-        axes.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, edgecolor=INK, linewidth=1.8, zorder=4))
-    for number, (text, (row, column)) in enumerate(panel.named):
-        # Towards the middle, where there is room.
-        left, above = column > width / 2, row > height / 2
-        axes.annotate(
-            text,
-            (column, row),
-            xytext=(-24 if left else 24, (16 + 16 * number) * (1 if above else -1)),
-            textcoords="offset points",
-            ha="right" if left else "left",
-            va="bottom" if above else "top",
-            fontsize=8,
-            arrowprops={"arrowstyle": "-|>", "color": INK, "linewidth": 0.9, "shrinkB": 2},
-            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 1.0},
-            zorder=5,
-        )
-    axes.set_title(panel.title, fontsize=8.5, loc="left")
-    axes.set_xticks(_ticks(width, panel.tile[1]))
-    rows = _ticks(height, panel.tile[0], 9 if 2 * height > width else 3)
-    axes.set_yticks(rows, [str((row + panel.first_row) * panel.row_step) for row in rows])
-    axes.tick_params(labelsize=7, length=2, labeltop=False)
-    axes.spines[:].set_visible(False)
-    _draw_legend(axes, panel)
+MARGIN = 4.0
+TITLE, NUMBERS, LEGEND, POINTER = Words(), Words(7, TICKS_COLOUR), Words(7.5), Words(8)
+TICK = 2.0
+AMBER = "#a06a10"
+"""Of hatching, and round what no thread writes."""
+HATCHING_STEP = 3.4
+LEGEND_LINE = 11.0
+POINTED = 24.0, 16.0
+"""How far from a cell the words are that point at it, in points."""
 
 
-def _draw_legend(axes: Axes, panel: Panel) -> None:
-    from matplotlib.patches import Patch
+class _Drawing:
+    """One panel in a figure, from `left` on; entries: the most that any panel's legend has."""
 
-    hatched = max(len(panel.cells[0]), len(panel.cells)) > WITH_SYMBOLS
-    signs = {WRONG: "", MISSING: "", USED: ""} if hatched else {WRONG: " ×", MISSING: " ○", USED: ""}
-    handles = [
-        Patch(
-            facecolor=SHADES[symbol],
-            edgecolor="#a06a10" if symbol == MISSING else INK,
-            linewidth=0.4,
-            hatch="/////" if symbol == MISSING and hatched else None,
-            label=text + signs[symbol],
-        )
-        for symbol, text in panel.legend
-    ]
-    if handles:
-        axes.legend(
-            handles=handles,
-            loc="upper left",
-            bbox_to_anchor=(0, 0),
-            fontsize=7.5,
-            frameon=False,
-            borderpad=0,
-            # Below the tick labels, whatever the height of the axes.
-            borderaxespad=2.4,
-            handlelength=1.2,
-            handleheight=1.0,
-            labelspacing=0.3,
-        )
+    def __init__(self, figure: Figure, panel: Panel, left: float, entries: int) -> None:
+        self._figure, self._panel = figure, panel
+        self._rows, self._columns = len(panel.cells), len(panel.cells[0])
+        self._row_ticks = _ticks(self._rows, panel.tile[0], 9 if 2 * self._rows > self._columns else 3)
+        labels = [str((row + panel.first_row) * panel.row_step) for row in self._row_ticks]
+        self._row_labels = labels
+        across = max(text_width(label, NUMBERS.size) for label in labels) + 3 + TICK
+        room = 72 * PANEL_INCHES - 2 * MARGIN - across
+        self._head = MARGIN + text_height("", TITLE) + 5
+        below = TICK + 3 + text_height("", NUMBERS) + 4 + LEGEND_LINE * entries + MARGIN
+        self._cell = min(room / self._columns, (figure.height - self._head - below) / self._rows)
+        # In the middle of its panel, words and numbers with it.
+        self._left = left + MARGIN + across + (room - self._cell * self._columns) / 2
+        self._foot = self._head + self._cell * self._rows
 
+    def _box(self, row: int, column: int, rows: int = 1, columns: int = 1) -> Box:
+        cell = self._cell
+        return (self._left + column * cell, self._head + row * cell, columns * cell, rows * cell)
 
-def _draw_symbols(axes: Axes, panel: Panel) -> None:
-    """Draw × and ○ in the cells, as long as they are large enough to be seen."""
-    width = max(len(panel.cells[0]), len(panel.cells))
-    if width > WITH_SYMBOLS:
-        for row, column, rows, columns in _blocks(panel.cells, MISSING):
-            _hatch(axes, row, column, rows, columns)
-        return
-    size = (110 / width) ** 2 / 4
-    for symbol, marker in ((WRONG, "x"), (MISSING, "o")):
-        places = [(c, r) for r, row in enumerate(panel.cells) for c, cell in enumerate(row) if cell == symbol]
-        if places:
-            style = {"c": "white"} if marker == "x" else {"facecolors": "none", "edgecolors": INK}
-            x, y = [place[0] for place in places], [place[1] for place in places]
-            axes.scatter(x, y, s=size, marker=marker, linewidths=1.1, **style)  # type: ignore[arg-type]  # colours alone
+    def draw(self) -> None:
+        figure, panel = self._figure, self._panel
+        figure.boxes([self._box(0, 0, self._rows, self._columns)], SHADES[RIGHT])
+        for symbol, colour in SHADES.items():
+            blocks = _blocks(panel.cells, symbol) if symbol != RIGHT else []
+            figure.boxes([self._box(*block) for block in blocks], colour)
+        self._draw_grid()
+        self._draw_symbols()
+        self._draw_tiles()
+        if panel.framed is not None:
+            figure.boxes([self._box(*panel.framed)], pen=Pen(INK, 1.8))
+        for number, (text, place) in enumerate(panel.named):
+            self._point(number, text, place)
+        self._draw_words()
 
+    def _draw_words(self) -> None:
+        figure, panel, left, foot, cell = self._figure, self._panel, self._left, self._foot, self._cell
+        figure.words((left, self._head - 4), panel.title, TITLE, "left bottom")
+        columns = [(left + (column + 0.5) * cell, column) for column in _ticks(self._columns, panel.tile[1])]
+        rows = [
+            (self._head + (row + 0.5) * cell, label)
+            for row, label in zip(self._row_ticks, self._row_labels, strict=True)
+        ]
+        pen = Pen(TICKS_COLOUR, 0.8)
+        figure.segments([((x, foot), (x, foot + TICK)) for x, _column in columns], pen)
+        figure.segments([((left - TICK, y), (left, y)) for y, _label in rows], pen)
+        for x, column in columns:
+            figure.words((x, foot + TICK + 3), str(column), NUMBERS, "middle top")
+        for y, label in rows:
+            figure.words((left - TICK - 3, y), label, NUMBERS, "right middle")
+        is_hatched = max(self._rows, self._columns) > WITH_SYMBOLS
+        signs = {} if is_hatched else {WRONG: " ×", MISSING: " ○"}
+        top = foot + TICK + 3 + text_height("", NUMBERS) + 4
+        for number, (symbol, text) in enumerate(panel.legend):
+            box = (left, top + number * LEGEND_LINE, 9.0, 7.5)
+            figure.boxes([box], SHADES[symbol])
+            if symbol == MISSING and is_hatched:
+                figure.hatching([box], HATCHING_STEP, Pen(AMBER, 0.7))
+            figure.boxes([box], pen=Pen(AMBER if symbol == MISSING else INK, 0.4))
+            figure.words((left + 15, box[1] + 3.75), text + signs.get(symbol, ""), LEGEND, "left middle")
 
-def _hatch(axes: Axes, row: int, column: int, rows: int, columns: int) -> None:
-    from matplotlib.patches import Rectangle
+    def _draw_symbols(self) -> None:
+        """Draw × and ○ in the cells, as long as they are large enough to be seen."""
+        figure, cells = self._figure, self._panel.cells
+        if max(self._rows, self._columns) > WITH_SYMBOLS:
+            figure.hatching([self._box(*block) for block in _blocks(cells, MISSING)], HATCHING_STEP, Pen(AMBER, 0.7))
+            return
+        half = min(self._cell, 110 / max(self._rows, self._columns)) / 4
+        for row, symbols in enumerate(cells):
+            for column, symbol in enumerate(symbols):
+                x, y = self._left + (column + 0.5) * self._cell, self._head + (row + 0.5) * self._cell
+                if symbol == WRONG:
+                    rising = (x - half, y + half), (x + half, y - half)
+                    figure.segments([rising, ((x - half, y - half), (x + half, y + half))], Pen("#ffffff", 1.1))
+                elif symbol == MISSING:
+                    figure.circle((x, y), half, pen=Pen(INK, 1.1))
 
-    corner = (column - 0.5, row - 0.5)
-    axes.add_patch(Rectangle(corner, columns, rows, fill=False, hatch="/////", edgecolor="#a06a10", linewidth=0))
+    def _draw_grid(self) -> None:
+        if max(self._rows, self._columns) <= WITH_LINES:
+            self._draw_lines(range(self._rows + 1), range(self._columns + 1), Pen("#ffffff", 0.4))
+
+    def _draw_tiles(self) -> None:
+        rows, columns = self._panel.tile
+        if rows and columns:
+            self._draw_lines(_edges(self._rows, rows), _edges(self._columns, columns), Pen(INK, 0.8))
+
+    def _draw_lines(self, rows: Sequence[int], columns: Sequence[int], pen: Pen) -> None:
+        right, cell = self._left + self._columns * self._cell, self._cell
+        across = [((self._left, self._head + row * cell), (right, self._head + row * cell)) for row in rows]
+        down = [((self._left + c * cell, self._head), (self._left + c * cell, self._foot)) for c in columns]
+        self._figure.segments([*across, *down], pen)
+
+    def _point(self, number: int, text: str, place: tuple[int, int]) -> None:
+        """Point at a cell by name, from the side where there is room: the middle's."""
+        figure, (row, column) = self._figure, place
+        x, y = self._left + (column + 0.5) * self._cell, self._head + (row + 0.5) * self._cell
+        wide, high = text_width(text, POINTER.size), LETTER_HEIGHT * POINTER.size
+        aside, off = POINTED[0], POINTED[1] * (1 + number)
+        left = x - aside - wide if column > self._columns / 2 else x + aside
+        middle = y + off + high / 2 if row <= self._rows / 2 else y - off - high / 2
+        left = min(max(left, 2.0), figure.width - wide - 2)
+        middle = min(max(middle, high), figure.height - high)
+        start = left + wide / 2, middle
+        length = hypot(x - start[0], y - start[1]) or 1.0
+        ahead = (x - start[0]) / length, (y - start[1]) / length
+        tip, neck = ((x - ahead[0] * back, y - ahead[1] * back) for back in (2.0, 5.2))
+        figure.polyline([start, neck], Pen(INK, 0.9))
+        sides = [(neck[0] - side * ahead[1], neck[1] + side * ahead[0]) for side in (1.8, -1.8)]
+        figure.polygon([tip, *sides], INK)
+        figure.boxes([(left - 1.5, middle - high / 2 - 2, wide + 3, high + 4)], "#ffffff")
+        figure.words((left, middle), text, POINTER, "left middle")
 
 
 def _blocks(cells: Sequence[str], symbol: str) -> list[tuple[int, int, int, int]]:
@@ -290,19 +313,9 @@ def _blocks(cells: Sequence[str], symbol: str) -> list[tuple[int, int, int, int]
     return [(b[0], b[1], b[2], b[3]) for b in blocks]
 
 
-def _draw_grid(axes: Axes, panel: Panel) -> None:
-    height, width = len(panel.cells), len(panel.cells[0])
-    if max(height, width) <= WITH_LINES:
-        # Not as a grid of ticks: each of these is a line and a label of its own, and takes its time.
-        columns, rows = ([n - 0.5 for n in range(cells + 1)] for cells in (width, height))
-        axes.vlines(columns, -0.5, height - 0.5, color="white", linewidth=0.4, zorder=0.9)
-        axes.hlines(rows, -0.5, width - 0.5, color="white", linewidth=0.4, zorder=0.9)
-    tile_rows, tile_columns = panel.tile
-    if tile_rows and tile_columns:
-        for row in range(0, height + 1, tile_rows):
-            axes.axhline(min(row, height) - 0.5, color=INK, linewidth=0.8)
-        for column in range(0, width + 1, tile_columns):
-            axes.axvline(min(column, width) - 0.5, color=INK, linewidth=0.8)
+def _edges(length: int, tile: int) -> list[int]:
+    """Return where tiles begin and end."""
+    return [min(at, length) for at in range(0, length + tile, tile)]
 
 
 def _ticks(length: int, tile: int, most: int = 9) -> list[int]:

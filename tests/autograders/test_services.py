@@ -57,7 +57,7 @@ def order(lab: str = "transpose", **more: Any) -> Order:
 
 def share_cache(folder: Path) -> None:
     """What takes a minute to build is taken from this user's cache; what was found out about programs is not."""
-    for place in ("cuda-lab-grader/nvrtc", "cuda-lab-grader/programs", "matplotlib"):
+    for place in ("cuda-lab-grader/nvrtc", "cuda-lab-grader/programs"):
         (CACHE.parent / place).mkdir(parents=True, exist_ok=True)
         (folder / place).parent.mkdir(parents=True, exist_ok=True)
         (folder / place).symlink_to(CACHE.parent / place)

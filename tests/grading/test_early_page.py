@@ -78,8 +78,8 @@ def test_it_stands_there_with_the_marks_while_the_rest_is_made(
 
     first, last = run(tmp_path, monkeypatch, rest).jobs
     assert seen == ["marks"]
-    # Paper waits for all of it, and the marks for no picture.
-    assert (first.pdf, last.pdf) == (first.pictures, last.pictures) == (False, True)
+    # Paper waits for all of it.
+    assert (first.pdf, last.pdf) == (False, True)
     (page,) = tmp_path.rglob("report.html")
     assert page.read_text("utf-8") == "marks graphs"
     assert capsys.readouterr().out.count("Report:") == 1

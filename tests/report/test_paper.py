@@ -13,7 +13,6 @@ from grader.grading.options import GradeOptions
 from grader.grading.pipeline import grade
 from grader.lab.labs import find
 from grader.report import html, pdf
-from grader.report.html import DRAWINGS
 from grader.report.job import make_job
 from grader.report.rendering import drawn
 from grader.result import Result
@@ -96,8 +95,9 @@ def test_no_sheet_is_half_empty(graded: Callable[[str, str], Result], student: s
     i18n.use(language)
     try:
         job = make_job(told(graded(student, lab)), find(lab, ()), language)
+        html.ON_PAPER.clear()
         page = drawn(job, html.document(job), "paper")
-        sheets = pdf.laid_out(page, "report.css", DRAWINGS.on_paper).pages
+        sheets = pdf.laid_out(page, "report.css", html.ON_PAPER).pages
     finally:
         i18n.use("en")
     shares = [round(filled(sheet), 2) for sheet in sheets]

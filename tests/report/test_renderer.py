@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 from collections.abc import Sequence
 from pathlib import Path
@@ -106,18 +105,6 @@ def test_forked_renderers_that_have_grown_are_replaced_and_render_the_same(
             files.append({path.name: path.read_bytes() for path in (tmp_path / str(number)).iterdir()})
     assert len(processes) > 1
     assert files == files[:1] * 4
-
-
-def test_a_page_of_marks_alone_has_all_but_its_pictures(tmp_path: Path) -> None:
-    whole = job(sample_results.failed(), directory=str(tmp_path), pdf=False)
-    pages = []
-    with rendering_pool(pdf=False) as pool:
-        for one in (msgspec.structs.replace(whole, pictures=False), whole):
-            rendered(pool, [one])
-            pages.append((tmp_path / "report.html").read_text("utf-8"))
-    plain, drawn = pages
-    assert "<img" not in plain and "<img" in drawn
-    assert re.findall("<h2>.*?</h2>", plain) == re.findall("<h2>.*?</h2>", drawn)
 
 
 def test_a_report_that_takes_too_long_is_that_students_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

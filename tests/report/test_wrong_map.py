@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import base64
-from io import BytesIO
 from typing import Any
 
 import pytest
-from PIL import Image
 
 from grader.measured import Diagnosis, ElementRange
 from grader.report import html
-from grader.report.draw import PNG_DPI
-from grader.report.html import DRAWINGS, drawn
+from grader.report.figure import text_width
 from grader.report.job import ReportJob
-from grader.report.wrong_map import PANEL_INCHES, Panel, WrongMap, wrong_maps
+from grader.report.wrong_map import MISSING, PANEL_INCHES, RIGHT, SHADES, Panel, WrongMap, wrong_maps
 from grader.result import Check, Environment, Result, Score, Student, Variant
-from tests.report import jobs
+from tests.report.drawn import Drawn
 
 
 def diagnosis(**changes: Any) -> Diagnosis:
@@ -160,19 +156,36 @@ def test_only_checks_with_a_picture_have_a_map() -> None:
 @pytest.mark.parametrize("shape", [(1, 1), (1, 40), (40, 1), (16, 16), (20, 64), (128, 128)])
 def test_every_shape_can_be_drawn(shape: tuple[int, int]) -> None:
     rows = ["o" * shape[1]] * shape[0]
-    chart = only_map(diagnosis(shape=list(shape), tile=[8, 8], first=[0, 0], picture=rows, compared=False))
-    image = Image.open(BytesIO(drawn(chart, "png")))
-    assert image.width == round(PANEL_INCHES * PNG_DPI)
-    assert b"<svg" in drawn(chart, "svg")
+    drawn = Drawn(only_map(diagnosis(shape=list(shape), tile=[8, 8], first=[0, 0], picture=rows, compared=False)))
+    assert drawn.width == pytest.approx(72 * PANEL_INCHES)
+    (cells,) = [s for s in drawn.shapes if s.fill == SHADES[RIGHT]]
+    (missing,) = [s for s in drawn.shapes if s.fill == SHADES[MISSING] and len(s.points) == 4][:1]
+    # Nothing is right: all of the array is covered, in squares.
+    assert sorted(missing.points) == sorted(cells.points)
+    wide, high = (max(p[i] for p in cells.points) - min(p[i] for p in cells.points) for i in (0, 1))
+    assert high / shape[0] == pytest.approx(wide / shape[1], abs=0.03)
+    assert all(0 <= x <= drawn.width and 0 <= y <= drawn.height for s in drawn.shapes for x, y in s.points)
 
 
 def test_wrong_and_right_cells_differ_in_a_grey_print() -> None:
-    chart = only_map(
-        diagnosis(shape=[32, 32], tile=[], first=[0, 16], compared=False, picture=["." * 16 + "x" * 16] * 32)
-    )
-    image = Image.open(BytesIO(drawn(chart, "png"))).convert("L")
-    levels = [image.getpixel((int(image.width * x), image.height // 2)) for x in (0.25, 0.6)]
-    assert levels[0] - levels[1] > 100  # type: ignore[operator]
+    def lightness(colour: str) -> float:
+        red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+        return 0.3 * red + 0.59 * green + 0.11 * blue
+
+    drawn = Drawn(only_map(diagnosis(shape=[4, 4], tile=[], first=[0, 2], compared=False, picture=["..xx"] * 4)))
+    right, wrong = (s for s in drawn.shapes[:2])
+    assert lightness(right.fill) - lightness(wrong.fill) > 100
+    # The right half of the cells.
+    middle = sum(x for x, _y in right.points) / 4
+    assert min(x for x, _y in wrong.points) == pytest.approx(middle, abs=0.02)
+
+
+def test_what_points_at_a_cell_stands_within_the_picture() -> None:
+    for place in ([0, 0], [0, 39], [39, 0], [39, 39]):
+        cells = ["." * 40] * 40
+        drawn = Drawn(only_map(diagnosis(shape=[40, 40], tile=[], first=place, picture=cells, compared=False)))
+        (row,) = [row for row in drawn.rows if row.text.startswith("out[")]
+        assert 0 < row.x < row.x + text_width(row.text, 8) < drawn.width and 8 <= row.y < drawn.height
 
 
 def test_the_page_shows_the_picture_at_its_fault_with_the_words_as_alternative() -> None:
@@ -181,16 +194,3 @@ def test_the_page_shows_the_picture_at_its_fault_with_the_words_as_alternative()
     assert page.count('<figure class="wrong">') == 1
     assert '<figure class="wrong">' in page[: page.index("wrong 0")]
     assert 'alt="3 of 16 elements are wrong. Look &lt;here&gt;."' in page
-
-
-def test_drawn_ahead_is_all_that_the_page_shows_before_its_sweeps() -> None:
-    def shown(work: ReportJob) -> set[str]:
-        figures = [image for figure in html.figures(work, "screen") for image in figure["images"]]
-        return {image["src"] for image in (*figures, *html.wrong_pictures(work, "screen").values())}
-
-    def ahead(work: ReportJob) -> set[str]:
-        images = [DRAWINGS.image(chart, "svg") for chart in html.charts_of(work)]
-        return {f"data:image/svg+xml;base64,{base64.b64encode(image).decode()}" for image in images}
-
-    for work, count in ((job(diagnosis()), 1), (jobs.job(), 4)):
-        assert ahead(work) == shown(work) and len(ahead(work)) == count
