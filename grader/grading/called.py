@@ -270,9 +270,9 @@ _ENTRY = re.compile(r"\.entry (\w+)\(")
 
 @dataclass(frozen=True, slots=True)
 class _Traced:
-    """What a call asks the device for; seen: its launches.  moved: fills and copies on the device."""
+    """What a call asks the device for; launches: what it launches.  moved: fills and copies on the device."""
 
-    seen: Sequence[SeenLaunch]
+    launches: Sequence[SeenLaunch]
     moved: Sequence[DeviceCall]
 
 
@@ -302,24 +302,24 @@ def _time_of(called: Called, sizes: Sizes, processor: Processor, processes: int)
     first = _traced(called, observed)
     if isinstance(first, Message):
         return first
-    made = called.runs.observed
-    if made is None or [_place(one) for one in made.calls[0].launches] != [_place(one) for one in first.seen]:
+    graded = called.runs.observed
+    if graded is None or [_place(one) for one in graded.calls[0].launches] != [_place(one) for one in first.launches]:
         # Without results its host code goes another way.
         return msg("predict.host_decides")
     traced = first if sizes == observed else _traced(called, sizes)
     if isinstance(traced, Message):
         return traced
     alike: dict[tuple[object, ...], list[SeenLaunch]] = {}
-    for seen in traced.seen:
-        alike.setdefault((*_place(seen), seen.shared_bytes, *map(_argument, seen.arguments)), []).append(seen)
+    for launch in traced.launches:
+        alike.setdefault((*_place(launch), launch.shared_bytes, *map(_argument, launch.arguments)), []).append(launch)
     if len(alike) > MOST_DIFFERENT:
         return msg("predict.many_launches", most=MOST_DIFFERENT)
     launches: list[FollowedLaunch] = []
-    for first_seen, *_others in alike.values():
-        launch = _followed(called, first_seen, processor)
-        if isinstance(launch, Message):
-            return launch
-        launches.append(launch)
+    for first_alike, *_others in alike.values():
+        followed = _followed(called, first_alike, processor)
+        if isinstance(followed, Message):
+            return followed
+        launches.append(followed)
     parts = [(_moved(call, processor), 1) for call in traced.moved]
     for same, time in zip(alike.values(), predict_launches(launches, processes), strict=True):
         if isinstance(time, Message):
@@ -336,7 +336,7 @@ def _traced(called: Called, sizes: Sizes) -> _Traced | Message:
         return msg("predict.refused", line=refused[0].line)
     if observation is None or observation.cause is not None or not all(c.has_returned for c in observation.calls):
         return msg("predict.not_traced")
-    asked = [call for seen in observation.calls for call in seen.asked]
+    asked = [call for run in observation.calls for call in run.asked]
     if any(call.is_of_library for call in asked):
         return msg("predict.library")
     if len(observation.launches) >= MAX_LAUNCHES:
@@ -348,16 +348,16 @@ def _place(launch: CallLaunch | SeenLaunch) -> tuple[object, ...]:
     return launch.symbol, tuple(launch.grid), tuple(launch.block)
 
 
-def _followed(called: Called, seen: SeenLaunch, processor: Processor) -> FollowedLaunch | Message:
-    compiled, machine = (called.built(a, seen.display) for a in (ARCHITECTURE, processor.architecture))
-    symbol = symbol_in(_ENTRY.findall(compiled.ptx), seen.kernel, seen.symbol)
-    takes = machine.resources.get(symbol_in(machine.resources, seen.kernel, seen.symbol) or "")
+def _followed(called: Called, launch: SeenLaunch, processor: Processor) -> FollowedLaunch | Message:
+    compiled, machine = (called.built(a, launch.display) for a in (ARCHITECTURE, processor.architecture))
+    symbol = symbol_in(_ENTRY.findall(compiled.ptx), launch.kernel, launch.symbol)
+    takes = machine.resources.get(symbol_in(machine.resources, launch.kernel, launch.symbol) or "")
     if symbol is None or takes is None:
-        return msg("predict.not_compiled", error=seen.kernel)
-    arguments = tuple(_argument(argument) for argument in seen.arguments)
+        return msg("predict.not_compiled", error=launch.kernel)
+    arguments = tuple(_argument(argument) for argument in launch.arguments)
     if None in arguments:
-        return msg("predict.struct", kernel=seen.kernel)
-    shape = LaunchShape(seen.grid, seen.block, seen.shared_bytes, takes.registers, takes.shared_bytes)
+        return msg("predict.struct", kernel=launch.kernel)
+    shape = LaunchShape(launch.grid, launch.block, launch.shared_bytes, takes.registers, takes.shared_bytes)
     given = tuple(argument for argument in arguments if argument is not None)
     return followed_launch(compiled.ptx, symbol, shape, given, processor)
 

@@ -303,24 +303,24 @@ def decisive_registers(blocks: Sequence[Iterable[Instruction]], is_entry: bool) 
     body = [instruction for block in blocks for instruction in block]
     if not is_entry or any(instruction.opcode == "call" for instruction in body):
         return None
-    found: set[int] = set()
+    registers: set[int] = set()
     values: set[int] = set()
     for item in body:
         moved = moved_operand(item)
         if moved is None:
             if not _only_computes(item):
-                found |= {register.index for register in sources(item)}
+                registers |= {register.index for register in sources(item)}
             continue
         others = [operand for place, operand in enumerate(item.operands) if place != moved]
-        found |= {register.index for operand in others for register in _registers(operand)}
+        registers |= {register.index for operand in others for register in _registers(operand)}
         if item.opcode == "st":
             values |= {register.index for register in _registers(item.operands[moved])}
-    _add_sources(found, body)
-    if any(_reads_memory(item) and _decides(item, found) for item in body):
+    _add_sources(registers, body)
+    if any(_reads_memory(item) and _decides(item, registers) for item in body):
         # What is loaded was stored before, and so was what an atomic operation or a warp finds.
-        found |= values
-        _add_sources(found, body)
-    return frozenset(found)
+        registers |= values
+        _add_sources(registers, body)
+    return frozenset(registers)
 
 
 def moved_operand(instruction: Instruction) -> int | None:
@@ -347,15 +347,15 @@ def _reads_memory(instruction: Instruction) -> bool:
     return facts(instruction.opcode).memory not in ("", "store")
 
 
-def _decides(instruction: Instruction, found: set[int]) -> bool:
-    return any(register.index in found for register in destinations(instruction))
+def _decides(instruction: Instruction, registers: set[int]) -> bool:
+    return any(register.index in registers for register in destinations(instruction))
 
 
-def _add_sources(found: set[int], body: Sequence[Instruction]) -> None:
-    """Add the registers that those in `found` are computed from."""
+def _add_sources(registers: set[int], body: Sequence[Instruction]) -> None:
+    """Add the registers that those in `registers` are computed from."""
     before = -1
-    while before < len(found):
-        before = len(found)
+    while before < len(registers):
+        before = len(registers)
         for item in reversed(body):
-            if _decides(item, found):
-                found |= {register.index for register in sources(item)}
+            if _decides(item, registers):
+                registers |= {register.index for register in sources(item)}

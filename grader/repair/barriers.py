@@ -353,8 +353,8 @@ def _put_off(function: Function, node: Node, condition: Node, left_out: Edit, be
         )
     body = node.child_by_field_name("consequence")
     # Only what goes by the index that is too large has to be kept from it.
-    known = function.known_at(node)
-    own = {word for word in function.parsed.words(condition) if word in known and known[word].role == "index"}
+    variables = function.known_at(node)
+    own = {word for word in function.parsed.words(condition) if word in variables and variables[word].role == "index"}
     parts = [
         (first, end)
         for first, end in _parts(function, following[: following.index(last) + 1])

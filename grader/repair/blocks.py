@@ -236,10 +236,10 @@ def other_arguments(launch: Launch, launches: Sequence[Launch], names: Sequence[
     """
     function = launch.function
     near = [x for x in launches if x.function.item == function.item and len(x.arguments) == len(launch.arguments)]
-    known = function.known_at(launch.grid)
+    variables = function.known_at(launch.grid)
     for place, node in enumerate(launch.arguments):
         texts = {function.text(x.arguments[place]) for x in near}
-        texts |= {name for name in names[place : place + 1] if name in known}
+        texts |= {name for name in names[place : place + 1] if name in variables}
         for text in sorted(texts - {function.text(node)}):
             yield function.replacement("launch", node, text, 1.3, "arguments", "argument", line=launch.line)
 

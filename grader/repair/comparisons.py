@@ -271,8 +271,8 @@ def _unlimited(parsed: ParsedFile, change: Change, place: Node) -> str:
     tests = [part.strip().removeprefix("if").strip(" !(") for part in re.split(r"&&|\|\|", text)]
     limits = [_LIMIT.fullmatch(test.strip()) for test in tests]
     around = [parsed.text(c) for a in nodes.ancestors(place, parsed.root) if (c := nodes.condition_of(a)) is not None]
-    known = {test.strip(" ()") for condition in around for test in re.split(r"&&|\|\|", condition)}
-    names = [m["index"] for m, test in zip(limits, tests, strict=True) if m and test.strip(" ()") not in known]
+    tested = {test.strip(" ()") for condition in around for test in re.split(r"&&|\|\|", condition)}
+    names = [m["index"] for m, test in zip(limits, tests, strict=True) if m and test.strip(" ()") not in tested]
     is_whole = all(m is not None and m["index"].count("(") == m["index"].count(")") for m in limits)
     return ", ".join(dict.fromkeys(names)) if is_whole else ""
 
@@ -286,7 +286,7 @@ _WARP = re.compile(r"8|16|32|64|\w*(?i:warp|group)\w*")
 
 def index_changes(function: Function) -> Iterator[Change]:
     """Yield the changes of how indices are made, in order of the text."""
-    made = _made_of_threads(function)
+    threads = _thread_of_index(function)
     shared = (
         {
             declared_name(n)
@@ -304,9 +304,9 @@ def index_changes(function: Function) -> Iterator[Change]:
             yield from _without_factor(function, node)
             yield from _of_warps(function, node)
         elif node.type == "field_expression" and _THREAD.fullmatch(function.text(node)):
-            yield from _by_name(function, node, made)
+            yield from _by_name(function, node, threads)
         elif node.type == "subscript_expression":
-            yield from _within_block(function, node, made, shared)
+            yield from _within_block(function, node, threads, shared)
         elif node.type == "assignment_expression":
             yield from _with_loop(function, node)
         elif node.type == "expression_statement":
@@ -315,15 +315,15 @@ def index_changes(function: Function) -> Iterator[Change]:
             yield from _several_each(function, node)
 
 
-def _made_of_threads(function: Function) -> dict[str, str]:
+def _thread_of_index(function: Function) -> dict[str, str]:
     """Return the variables that are made of a thread's number and more, each with that number, `threadIdx.x`."""
-    made = {}
+    threads = {}
     for node in function.nodes:
         value = nodes.value_of(node)
-        found = _THREAD.findall(function.text(value)) if value is not None else []
-        if value is not None and len(found) == 1 and nodes.operator_of(value) == "+":
-            made[declared_name(node)] = found[0]
-    return made
+        numbers = _THREAD.findall(function.text(value)) if value is not None else []
+        if value is not None and len(numbers) == 1 and nodes.operator_of(value) == "+":
+            threads[declared_name(node)] = numbers[0]
+    return threads
 
 
 def _sum_for_product(function: Function, node: Node) -> Iterator[Change]:
@@ -335,8 +335,8 @@ def _sum_for_product(function: Function, node: Node) -> Iterator[Change]:
         return
     if kind_at(function, node) not in ("index", "bound"):
         return
-    known, text = function.known_at(node), function.text(right)
-    is_size = text.startswith(("blockDim.", "gridDim.")) or (text in known and known[text].role == "size")
+    variables, text = function.known_at(node), function.text(right)
+    is_size = text.startswith(("blockDim.", "gridDim.")) or (text in variables and variables[text].role == "size")
     is_size |= right.type == "number_literal" and text.isdigit() and int(text) > 1
     is_block = _BLOCK.fullmatch(function.text(left)) is not None
     if is_size and (is_block or left.type in ("identifier", "parenthesized_expression", "field_expression")):
@@ -368,24 +368,24 @@ def _of_warps(function: Function, node: Node) -> Iterator[Change]:
     yield function.replacement("expression", node, text, 1.0, "brackets", "brackets")
 
 
-def _by_name(function: Function, node: Node, made: dict[str, str]) -> Iterator[Change]:
+def _by_name(function: Function, node: Node, threads: dict[str, str]) -> Iterator[Change]:
     """`(threadIdx.y + j) * width` by the variable that holds the number within the grid: `(y + j) * width`."""
     if kind_at(function, node) != "index" or nodes.value_of(nodes.outside_brackets(node)) is not None:
         return
-    known = function.known_at(node)
-    for name, thread in made.items():
-        if thread == function.text(node) and name in known:
+    variables = function.known_at(node)
+    for name, thread in threads.items():
+        if thread == function.text(node) and name in variables:
             yield function.replacement("index", node, name, 1.7, "index")
 
 
-def _within_block(function: Function, node: Node, made: dict[str, str], shared: set[str]) -> Iterator[Change]:
+def _within_block(function: Function, node: Node, threads: dict[str, str], shared: set[str]) -> Iterator[Change]:
     """`own[i]` of a shared array with the thread's number within its block in place of that within the grid."""
     base, index = node.child_by_field_name("argument"), nodes.index_of(node)
     if base is None or index is None or function.text(base).partition("[")[0] not in shared:
         return
     for name in nodes.named_in(index):
-        if name.type == "identifier" and function.text(name) in made:
-            yield function.replacement("index", name, made[function.text(name)], 1.6, "index")
+        if name.type == "identifier" and function.text(name) in threads:
+            yield function.replacement("index", name, threads[function.text(name)], 1.6, "index")
 
 
 def _with_loop(function: Function, node: Node) -> Iterator[Change]:
@@ -402,13 +402,13 @@ def _with_loop(function: Function, node: Node) -> Iterator[Change]:
         if (variable in words[0]) == (variable in words[1]):
             continue
         side = sides[variable in words[0]]
-        known = function.known_at(side)
+        variables = function.known_at(side)
         accesses = [n for n in (side, *descendants(side)) if n.type == "subscript_expression"]
         indices = {i.id: i for a in accesses if (i := nodes.index_of(a)) is not None}
         for index in indices.values():
             for name in nodes.named_in(index):
                 text = function.text(name)
-                if (text not in known or known[text].role != "index") and not _THREAD.fullmatch(text):
+                if (text not in variables or variables[text].role != "index") and not _THREAD.fullmatch(text):
                     continue
                 is_factor = (
                     nodes.operator_of(nodes.outside_brackets(name)) == "*"
@@ -421,15 +421,15 @@ def _with_loop(function: Function, node: Node) -> Iterator[Change]:
 def _as_accessed(function: Function, statement: Node) -> Iterator[Change]:
     """`order(v[i], v[i + d], (t & size) == 0)` with the index of the elements in place of another one, `(i & size)`."""
     accesses = [a for a in function.accesses if statement.start_byte <= a.node.start_byte < statement.end_byte]
-    known = function.known_at(statement)
-    own = {word for a in accesses for word in a.words if word in known and known[word].role == "index"}
+    variables = function.known_at(statement)
+    own = {word for a in accesses for word in a.words if word in variables and variables[word].role == "index"}
     if len(own) != 1:
         return
     index = own.pop()
     for node in descendants(statement):
         name = function.text(node) if node.type == "identifier" else ""
         is_inside = any(a.node.start_byte <= node.start_byte < a.node.end_byte for a in accesses)
-        if name in known and known[name].role == "index" and name != index and not is_inside:
+        if name in variables and variables[name].role == "index" and name != index and not is_inside:
             yield function.replacement("expression", node, index, 0.9, "index")
 
 
@@ -449,8 +449,8 @@ def _several_each(function: Function, node: Node) -> Iterator[Change]:
         limit = nodes.sides_of(condition)[1] if condition is not None and nodes.operator_of(condition) == "<" else None
         if limit is None or limit.type not in ("identifier", "number_literal") or function.text(limit) == block:
             continue
-        known = function.known_at(node).get(function.text(limit))
-        is_constant = limit.type == "number_literal" or (known is not None and known.start == 0)
+        variable = function.known_at(node).get(function.text(limit))
+        is_constant = limit.type == "number_literal" or (variable is not None and variable.start == 0)
         steps = re.search(rf"(?:\+=|\*)\s*{re.escape(block)}(?!\w)", function.text(loop))
         if is_constant and steps is not None and function.text(limit) not in function.text(right):
             more = f" * {function.text(limit)}"

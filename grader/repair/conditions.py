@@ -396,8 +396,8 @@ def _derived(function: Function, access: Node, extents: Mapping[str, Sequence[st
 def _within_row(function: Function, index: Node) -> list[str]:
     """Return what keeps `row * width + column` within an array of unknown shape: the column below the width; besides,
     the row below another number that is handed over; both from 0 on where a difference is one of them."""
-    known = function.known_at(index)
-    handed = [v.name for v in known.values() if v.role == "size" and v.start == function.body.start_byte]
+    variables = function.known_at(index)
+    handed = [v.name for v in variables.values() if v.role == "size" and v.start == function.body.start_byte]
     values = [(declared_name(n), function.text(v)) for n in function.nodes if (v := nodes.value_of(n)) is not None]
     for node in (index, *descendants(index)):
         left, column = nodes.sides_of(node) if nodes.operator_of(node) == "+" else (None, None)
@@ -405,7 +405,7 @@ def _within_row(function: Function, index: Node) -> list[str]:
         names = [function.text(nodes.unbracketed(n)) for n in (row, column) if n is not None]
         if width is None or function.text(width) not in handed or len(names) < 2:
             continue
-        if any(name not in known or known[name].role != "index" for name in names):
+        if any(name not in variables or variables[name].role != "index" for name in names):
             return []
         below = f"{names[1]} < {function.text(width)}"
         both = [f"{names[0]} < {high} && {below}" for high in handed if high != function.text(width)][:MOST_SIZES]

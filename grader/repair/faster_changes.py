@@ -98,12 +98,16 @@ def sized_padding_changes(function: Function, launch: Launch) -> Iterator[Change
         return
     indices = [a.node.child_by_field_name("indices") for a in function.accesses if a.array == arrays[0]]
     lengths = [_last_factor(index) if index is not None else None for index in indices]
-    found = [length for length in lengths if length is not None]
-    if not found or len(found) != len(indices) or len({function.text(length) for length in found}) != 1:
+    known_lengths = [length for length in lengths if length is not None]
+    if (
+        not known_lengths
+        or len(known_lengths) != len(indices)
+        or len({function.text(length) for length in known_lengths}) != 1
+    ):
         return
-    edits = [function.replaced(length, f"({function.text(length)} + 1)") for length in found]
+    edits = [function.replaced(length, f"({function.text(length)} + 1)") for length in known_lengths]
     edits.append(launch.function.replaced(sides, f"({launch.function.text(sides)} + 1)"))
-    yield Change("launch", function.line(found[0]), tuple(edits), 2.4, "array", "padding")
+    yield Change("launch", function.line(known_lengths[0]), tuple(edits), 2.4, "array", "padding")
 
 
 def _last_factor(index: Node) -> Node | None:

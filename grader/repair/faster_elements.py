@@ -153,10 +153,10 @@ class _Rows:
             return []
         edits: list[Edit] = []
         for node in listed(body):
-            made = self._looped(node)
-            if made is None:
+            loop_edits = self._looped(node)
+            if loop_edits is None:
                 return []
-            edits += made
+            edits += loop_edits
         edits += [
             function.replaced(node, f"y * {self.times}")
             for base, node in axis_places(function, body)
@@ -222,10 +222,10 @@ class _Rows:
             return self._repeated(body)
         edits: list[Edit] = []
         for part in listed(body) if body.type == "compound_statement" else [body]:
-            made = self._looped(part)
-            if made is None:
+            loop_edits = self._looped(part)
+            if loop_edits is None:
                 return None
-            edits += made
+            edits += loop_edits
         return edits
 
     def _repeated(self, node: Node) -> list[Edit]:
@@ -315,9 +315,9 @@ def _parts(function: Function) -> list[_Part] | None:
         if any(_leaves(node) for node in part.statements) and (number != is_last or not _leaves_whole(part)):
             return None
         before = {name for one in parts[:number] for node in one.statements for name in _declared(node)}
-        known = {name for one in parts[:number] for name in one.made}
+        available = {name for one in parts[:number] for name in one.made}
         words = {word for node in part.statements for word in function.parsed.words(node)}
-        if (before - known) & words:
+        if (before - available) & words:
             return None
     return parts if any(part.is_by_row for part in parts) else None
 
@@ -334,18 +334,18 @@ def _rows_in(function: Function, node: Node, macros: Collection[str]) -> list[No
 def _macros_of_threads(function: Function) -> set[str] | None:
     """Macros of the kernel's that stand for a row, `(blockIdx.y * T + threadIdx.y)`; None where one hides threads in
     another way, as a function that it calls may, too."""
-    parsed, found = function.parsed, set()
+    parsed, names = function.parsed, set()
     for name in parsed.words(function.body):
         macro = parsed.constants.macros.get(name)
         text = "".join(macro.body.split()) if macro is not None else ""
         if macro is not None and "threadIdx" in text and "threadIdx.x" not in text:
             if macro.parameters is not None or not _ROW_MACRO.fullmatch(text):
                 return None
-            found.add(name)
+            names.add(name)
         called = parsed.functions.get(name)
         if called is not None and called.node != function.item.node and "threadIdx.y" in parsed.text(called.node):
             return None
-    return found
+    return names
 
 
 def _reads(node: Node) -> bool:

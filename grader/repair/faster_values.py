@@ -78,13 +78,13 @@ def _plain(function: Function, node: Node) -> str:
 
 def _outermost(function: Function, access: Access) -> Node | None:
     """The outermost loop around an element that goes to the same element in all of its passes."""
-    found = None
+    outermost = None
     for outer in ancestors(access.node, function.body):
         if outer.type in LOOPS:
             if _set_in(function, outer) & {*access.words, access.array}:
                 break
-            found = outer
-    return found
+            outermost = outer
+    return outermost
 
 
 def _set_in(function: Function, node: Node) -> set[str]:
@@ -268,18 +268,18 @@ def _without_powers(function: Function) -> Iterator[Edit]:
 
 def _quotients(function: Function) -> Iterator[Change]:
     """Quotients of a block by the same divisor, made products with its inverse."""
-    found: dict[tuple[int, str], list[Node]] = {}
+    divisions: dict[tuple[int, str], list[Node]] = {}
     for node in function.nodes:
         divisor = sides_of(node)[1] if operator_of(node) == "/" else None
         block = next((n for n in ancestors(node, function.body) if n.type == "compound_statement"), None)
         if divisor is not None and block is not None and divisor.type != "number_literal":
-            found.setdefault((block.id, _plain(function, unbracketed(divisor))), []).append(node)
-    for nodes in found.values():
+            divisions.setdefault((block.id, _plain(function, unbracketed(divisor))), []).append(node)
+    for nodes in divisions.values():
         first, divisor = nodes[0], sides_of(nodes[0])[1]
         if len(nodes) < 2 or divisor is None:
             continue
-        known = function.known_at(first)
-        values = [known[name] for name in map(function.text, named_in(divisor)) if name in known]
+        variables = function.known_at(first)
+        values = [variables[name] for name in map(function.text, named_in(divisor)) if name in variables]
         # Whole numbers have no inverse.
         if not values or any(value.role != "value" for value in values):
             continue

@@ -162,7 +162,7 @@ def _alike(function: Function) -> Iterator[list[Node]]:
 
 def _tokens(function: Function, node: Node) -> list[_Token]:
     start, text = function.at(node.start_byte), function.text(node)
-    return [_Token(found.group(), start + found.start()) for found in _TOKEN.finditer(text)]
+    return [_Token(token.group(), start + token.start()) for token in _TOKEN.finditer(text)]
 
 
 def _shape(function: Function, node: Node) -> tuple[str, ...]:
@@ -207,9 +207,9 @@ def _placed(column: Sequence[str]) -> Iterator[tuple[str, list[int]]]:
         if len(stems) == 1 and all(text[-1] in letters for text in column):
             yield stems.pop(), [letters.index(text[-1]) for text in column]
     numbered = [_NUMBERED.fullmatch(text) for text in column]
-    found = [parts for parts in numbered if parts is not None and len(parts[2]) < 4]
-    if len(found) == len(column) and len({parts[1] for parts in found}) == 1:
-        yield found[0][1], [int(parts[2]) for parts in found]
+    short = [parts for parts in numbered if parts is not None and len(parts[2]) < 4]
+    if len(short) == len(column) and len({parts[1] for parts in short}) == 1:
+        yield short[0][1], [int(parts[2]) for parts in short]
 
 
 def _wanted(column: Sequence[str], orders: Sequence[Sequence[int]]) -> Iterator[list[str]]:

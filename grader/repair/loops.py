@@ -93,13 +93,13 @@ def _of_all_threads(function: Function, loop: Node) -> Iterator[Change]:
 
 
 def _steps(function: Function) -> list[str]:
-    def found() -> list[str]:
+    def steps() -> list[str]:
         items = [item for item in function.parsed.functions.values() if item.is_device]
         loops = [n for item in items for n in descendants(item.node) if n.type == "for_statement"]
         steps = [step for loop in loops if (step := _step_of(loop)) is not None and step.type != "number_literal"]
         return list(dict.fromkeys(function.text(step) for step in steps))[:MAX_STEPS]
 
-    return remembered(function.parsed, "loop steps", found)
+    return remembered(function.parsed, "loop steps", steps)
 
 
 def _step_of(loop: Node) -> Node | None:
@@ -178,10 +178,10 @@ def _starts_at_thread(function: Function, loop: Node) -> Iterator[Change]:
         return
     others = [v for n in function.nodes if n.type == "for_statement" and (v := _start_of(n)) is not None]
     starts = [function.text(v) for v in others if "threadIdx" in function.parsed.words(v)]
-    known = function.known_at(loop)
+    variables = function.known_at(loop)
     for node in function.nodes:
         declared = nodes.value_of(node)
-        if declared is not None and declared_name(node) in known and "threadIdx" in function.parsed.words(declared):
+        if declared is not None and declared_name(node) in variables and "threadIdx" in function.parsed.words(declared):
             starts += [declared_name(node)] if "blockIdx" not in function.parsed.words(declared) else []
     if "threadIdx.y" in function.text(function.body):
         starts.append("threadIdx.y * blockDim.x + threadIdx.x")
@@ -346,14 +346,14 @@ def _other_side(function: Function, condition: Node) -> Iterator[Change]:
         return
     index = function.text(left)
     size, border = nodes.sides_of(right)
-    known, line = function.known_at(condition), function.line(condition)
+    variables, line = function.known_at(condition), function.line(condition)
     if nodes.operator_of(right) == "-" and size is not None and border is not None and border.type == "identifier":
         other = (
             f"{index} >= {function.text(border)} && " if operator == "<" else f"{index} < {function.text(border)} || "
         )
         yield function.insertion("guard", inner.start_byte, other, 0.8, "other_side", "other_side", line=line)
-    elif right.type == "identifier" and (variable := known.get(function.text(right))) is not None:
-        sizes = [v.name for v in known.values() if v.role == "size" and v.name != variable.name and v.start]
+    elif right.type == "identifier" and (variable := variables.get(function.text(right))) is not None:
+        sizes = [v.name for v in variables.values() if v.role == "size" and v.name != variable.name and v.start]
         for place, name in enumerate(sizes[:2] if variable.role == "size" else ()):
             limit = f"{name} - {variable.name}"
             other = f" && {index} < {limit}" if operator == ">=" else f" || {index} >= {limit}"
@@ -364,22 +364,27 @@ def _other_side(function: Function, condition: Node) -> Iterator[Change]:
 
 def _tests(function: Function) -> Iterator[tuple[str, str]]:
     """Yield index and size of each `column < columns` in any device function of the file."""
-    found: dict[tuple[str, str], None] = {}
+    pairs: dict[tuple[str, str], None] = {}
     for item in function.parsed.functions.values():
         for node in descendants(item.node) if item.is_device else ():
             left, right = nodes.sides_of(node) if nodes.operator_of(node) in ("<", ">=") else (None, None)
             if left is not None and right is not None and left.type == right.type == "identifier":
-                found[function.text(left), function.text(right)] = None
-    yield from found
+                pairs[function.text(left), function.text(right)] = None
+    yield from pairs
 
 
 def _as_others_test(function: Function, condition: Node, tests: list[tuple[str, str]]) -> Iterator[Change]:
     """`if (row < rows)` with another test that the file makes elsewhere, of what the condition does not name."""
-    known, words = function.known_at(condition), function.parsed.words(condition)
+    variables, words = function.known_at(condition), function.parsed.words(condition)
     leaves = nodes.decides_to_leave(condition.children[0] if condition.children else condition, function.body)
     count = 0
     for index, size in tests:
-        is_known = index in known and known[index].role == "index" and size in known and known[size].role == "size"
+        is_known = (
+            index in variables
+            and variables[index].role == "index"
+            and size in variables
+            and variables[size].role == "size"
+        )
         if not is_known or words & {index, size} or count >= MOST_TESTS:
             continue
         count += 1
@@ -395,11 +400,11 @@ def _untested(function: Function, branch: Node, condition: Node) -> Iterator[Cha
     tested = {
         word for node in function.nodes if nodes.operator_of(node) in _TESTS for word in function.parsed.words(node)
     }
-    known, words = function.known_at(condition), function.parsed.words(condition)
-    sizes = [v.name for v in known.values() if v.role == "size" and v.start == function.body.start_byte]
+    variables, words = function.known_at(condition), function.parsed.words(condition)
+    sizes = [v.name for v in variables.values() if v.role == "size" and v.start == function.body.start_byte]
     if body is None or not any(size in words for size in sizes):
         return
-    made = [
+    indices = [
         declared_name(node)
         for node in function.nodes
         if (value := nodes.value_of(node)) is not None
@@ -407,7 +412,7 @@ def _untested(function: Function, branch: Node, condition: Node) -> Iterator[Cha
         and "blockIdx" in function.text(value)
     ]
     leaves = nodes.only_leaves(body)
-    for index in (name for name in dict.fromkeys(made) if name in known and name not in tested):
+    for index in (name for name in dict.fromkeys(indices) if name in variables and name not in tested):
         for size in [name for name in sizes if name not in tested] or sizes:
             test = f" || {index} >= {size}" if leaves else f" && {index} < {size}"
             line = function.line(condition)

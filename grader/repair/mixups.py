@@ -63,7 +63,7 @@ def _two_sizes(function: Function, condition: Node | None) -> Iterator[Change]:
     """`x < width && y < height` with the two sizes exchanged wherever they stand in the condition."""
     if condition is None:
         return
-    known = function.known_at(condition)
+    variables = function.known_at(condition)
     places: dict[str, list[Node]] = {}
     limits = [
         nodes.sides_of(n)[1]
@@ -71,7 +71,7 @@ def _two_sizes(function: Function, condition: Node | None) -> Iterator[Change]:
         if nodes.operator_of(n) in ("<", "<=", ">", ">=")
     ]
     for node in (name for limit in limits if limit is not None for name in nodes.named_in(limit)):
-        if (name := function.text(node)) in known and known[name].role == "size":
+        if (name := function.text(node)) in variables and variables[name].role == "size":
             places.setdefault(name, []).append(node)
     start, text = function.at(condition.start_byte), function.text(condition)
     for one, other in [*combinations(places, 2)][:MOST_PAIRS]:
@@ -89,19 +89,22 @@ def _quotients(function: Function, statement: Node) -> Iterator[Change]:
     """`int i = e % n, j = e / n;` with division and remainder in each other's place, in the next statement as well."""
     following = statement.next_named_sibling
     both = [statement, following] if following is not None and following.type == statement.type else [statement]
-    found: dict[str, Node] = {}
+    operators: dict[str, Node] = {}
     for node in (d for one in both for d in descendants(one)):
         operator, (left, right) = nodes.operator_of(node), nodes.sides_of(node)
-        if operator in ("/", "%") and left is not None and right is not None and operator not in found:
+        if operator in ("/", "%") and left is not None and right is not None and operator not in operators:
             sign = node.child_by_field_name("operator")
             if sign is not None:
-                found[operator] = sign
-    if len(found) < 2 or not statement.start_byte <= min(n.start_byte for n in found.values()) < statement.end_byte:
+                operators[operator] = sign
+    if (
+        len(operators) < 2
+        or not statement.start_byte <= min(n.start_byte for n in operators.values()) < statement.end_byte
+    ):
         return
-    one, other = found["/"].parent, found["%"].parent
+    one, other = operators["/"].parent, operators["%"].parent
     if one is None or other is None or _texts(function, one) != _texts(function, other):
         return
-    edits = function.exchanged(found["/"], found["%"])
+    edits = function.exchanged(operators["/"], operators["%"])
     yield Change("index", function.line(one), edits, 1.4, "exchange", "quotients")
 
 
@@ -115,12 +118,12 @@ def _in_two_lines(function: Function, statement: Node) -> Iterator[Change]:
     if len(values) != 2 or kind_at(function, values[0]) != "index":
         return
     firsts = [v.child_by_field_name("left") for v in values]
-    known = function.known_at(values[0])
+    variables = function.known_at(values[0])
     names = [function.text(first) for first in firsts if first is not None and first.type == "identifier"]
     if (
         len(names) == 2
         and names[0] != names[1]
-        and names[1] in known
+        and names[1] in variables
         and firsts[0] is not None
         and firsts[1] is not None
     ):
@@ -246,9 +249,9 @@ def _first_and_last(function: Function, node: Node) -> Iterator[Change]:
     if nodes.operator_of(node) not in ("==", "!=") or left is None or right is None:
         return
     text = function.text(left)
-    known = function.known_at(node).get(text)
+    variable = function.known_at(node).get(text)
     of_thread = text.startswith("threadIdx.") or text.endswith("thread_rank()")
-    if not of_thread and (known is None or known.role != "index"):
+    if not of_thread and (variable is None or variable.role != "index"):
         return
     if function.text(right) == "0":
         sizes = [text.replace("threadIdx", "blockDim")] if text.startswith("threadIdx.") else []
@@ -300,20 +303,20 @@ def _both_more(function: Function, node: Node) -> Iterator[Change]:
 def _coefficient(function: Function, node: Node) -> Iterator[Change]:
     """A factor or a limit that is half, twice, the root or the square of what is meant: `2 * x` for `4 * x`."""
     text, operator = function.text(node), nodes.operator_of(nodes.outside_brackets(node))
-    found = _FRACTION.fullmatch(text)
+    number = _FRACTION.fullmatch(text)
     if (
         operator not in ("*", "<", ">", "<=", ">=", "/")
-        or found is None
+        or number is None
         or kind_at(function, node) in ("index", "bound")
     ):
         return
-    value = float(found[1])
+    value = float(number[1])
     if value <= 0:
         return
     for other in dict.fromkeys([2 * value, value / 2, value * value, value**0.5]):
         if other not in (value, 0) and round(other, 6) == other:
             shown = f"{other:g}"
-            shown = (shown if "." in shown else f"{shown}.0") + found[2]
+            shown = (shown if "." in shown else f"{shown}.0") + number[2]
             cost = 1.3 if other in (2 * value, value / 2) else 1.8
             yield function.replacement(kind_at(function, node), node, shown, cost, "number")
 
@@ -353,10 +356,10 @@ def _zero_outside(function: Function, node: Node) -> Iterator[Change]:
     if index is None or nodes.is_stored(node) or nodes.operator_of(index) == "":
         return
     text = function.text(node)
-    found = list(_LIMITED.finditer(text))
-    if not found or text.count("min(") != len(found):
+    limits = list(_LIMITED.finditer(text))
+    if not limits or text.count("min(") != len(limits):
         return
-    tests = " && ".join(f"{m['index'].strip()} < {m['size']}" for m in found)
+    tests = " && ".join(f"{m['index'].strip()} < {m['size']}" for m in limits)
     plain = _LIMITED.sub(
         lambda m: m["index"].strip() if re.fullmatch(r"[\w.]+", m["index"].strip()) else f"({m['index'].strip()})", text
     )
@@ -368,17 +371,17 @@ def _zero_outside(function: Function, node: Node) -> Iterator[Change]:
 def _pointer_step(function: Function, node: Node) -> Iterator[Change]:
     """`p++`, `p += 1` and `p += m` with a size of the function in place of the step: a pointer that goes down a column
     goes on by a row's length."""
-    known = function.known_at(node)
+    variables = function.known_at(node)
     assignment = nodes.assignment_of(node)
     argument = node.child_by_field_name("argument")
     target = assignment[0] if assignment is not None and assignment[1] == "+=" else argument
     if target is None or (assignment is None and "++" not in function.text(node)):
         return
     name = function.text(target)
-    if target.type != "identifier" or name not in known or known[name].role != "array":
+    if target.type != "identifier" or name not in variables or variables[name].role != "array":
         return
     step = function.text(assignment[2]) if assignment is not None else "1"
-    sizes = [v for v in known.values() if v.role == "size" and v.name != step]
+    sizes = [v for v in variables.values() if v.role == "size" and v.name != step]
     for place, size in enumerate(sorted(sizes, key=lambda v: v.start == 0)):
         cost = 1.0 + 0.2 * place
         yield function.replacement("index", node, f"{name} += {size.name}", cost, "pointer_step", "pointer_step")
@@ -405,9 +408,9 @@ def _from_lane(function: Function, loop: Node) -> Iterator[Change]:
         and "threadIdx" in (text := function.text(v))
         and nodes.operator_of(v) in ("%", "&")
     }
-    known = function.known_at(loop)
+    variables = function.known_at(loop)
     for lane in lanes:
-        if lane in known and lane not in function.parsed.words(value):
+        if lane in variables and lane not in function.parsed.words(value):
             text = lane if function.text(value) == "0" else f"{function.text(value)} + {lane}"
             yield function.replacement("bound", value, text, 0.4, "from_lane", "start")
 

@@ -138,9 +138,9 @@ def _shown(runs: FunctionRuns, evidence: Evidence) -> Case | None:
         return None
     own = [r for r in evidence.runs if not r.drawn]
     for ways in (runs.named(), runs.drawn_cases(replace(evidence, runs=tuple(own)))):
-        known = {(case.kind, repr(case.sizes), case.drawn): case for case in ways}
+        by_key = {(case.kind, repr(case.sizes), case.drawn): case for case in ways}
         places = [(prod(r.sizes.values()), (r.kind, repr(r.sizes), r.drawn)) for r in wrong]
-        cases = [(size, known[place]) for size, place in places if place in known]
+        cases = [(size, by_key[place]) for size, place in places if place in by_key]
         if cases:
             return min(cases, key=lambda row: row[0])[1]
     return None

@@ -161,9 +161,9 @@ def _is_within(function: Function, loop: Node, change: Change, free: Sequence[tu
 
 
 def _cost(function: Function, loop: Node, change: Change) -> float:
-    known = function.names_in(loop)
+    names = function.names_in(loop)
     cost = change.cost - SOONER.get(change.group, 0.0)
-    if any(set(_WORDS.findall(edit.text)) - set(known) for edit in change.edits):
+    if any(set(_WORDS.findall(edit.text)) - set(names) for edit in change.edits):
         cost += FOREIGN
     return cost - ALIKE * _makes_alike(function, loop, change)
 

@@ -138,8 +138,8 @@ def _other_side(function: Function, node: Node) -> Iterator[Change]:
     while access is not None and access.parent is not None and access.parent.type == "subscript_expression":
         access = access.parent
     names = list(dict.fromkeys(function.text(n) for n in nodes.named_in(access))) if access is not None else []
-    known = function.known_at(node)
-    indices = [name for name in names if name in known and known[name].role == "index"][:MOST_NAMES]
+    variables = function.known_at(node)
+    indices = [name for name in names if name in variables and variables[name].role == "index"][:MOST_NAMES]
     base = access.child_by_field_name("argument") if access is not None else None
     row = nodes.index_of(base) if base is not None and base.type == "subscript_expression" else None
     right = node.child_by_field_name("right")
@@ -212,9 +212,9 @@ def _as_stored(function: Function) -> Iterator[Change]:
 
 def _like(function: Function, access: Access, model: Access) -> Iterator[Change]:
     """An access with the index of another one in which two names are exchanged."""
-    known, text, index = function.known_at(access.node), function.text(access.node), function.text(model.node)
-    names = [name for name in sorted(model.words) if name in known and known[name].role == "index"][:MOST_NAMES]
-    if not model.words <= known.keys() or not _SWIZZLE.search(index):
+    variables, text, index = function.known_at(access.node), function.text(access.node), function.text(model.node)
+    names = [name for name in sorted(model.words) if name in variables and variables[name].role == "index"][:MOST_NAMES]
+    if not model.words <= variables.keys() or not _SWIZZLE.search(index):
         return
     for one, other in combinations(names, 2):
         swap = {one: other, other: one}
@@ -231,14 +231,14 @@ AGAIN = -0.8
 
 def _members(function: Function) -> Iterator[Change]:
     """One member of a vector for another, those first of which one is set twice, or never used."""
-    known = {v.name for v in function.variables}
+    names = {v.name for v in function.variables}
     places = [row for node in function.nodes if (row := _member_of(function, node)) is not None]
     used: dict[str, set[str]] = {}
     for _field, base, member, _is_target in places:
         used.setdefault(base, set()).add(member)
     stored = Counter((base, member) for _field, base, member, is_target in places if is_target)
     for field, base, member, is_target in places:
-        if f"{base}.{member}" in known:
+        if f"{base}.{member}" in names:
             continue
         last = max(MEMBERS.index(m) for m in used[base])
         for other in MEMBERS[: last + 2].replace(member, ""):
@@ -295,16 +295,16 @@ def _outside_dimensions(function: Function) -> Iterator[Change]:
     for access in function.accesses:
         indices = _indices(access.node)
         for index, size in zip(indices, sizes.get(access.array, ()), strict=False):
-            known = function.known_at(index).get(function.text(index))
-            if index.type != "identifier" or known is None or known.role != "index" or not size:
+            variable = function.known_at(index).get(function.text(index))
+            if index.type != "identifier" or variable is None or variable.role != "index" or not size:
                 continue
-            test = f"{known.name} < {size}"
+            test = f"{variable.name} < {size}"
             branch = next((a for a in nodes.ancestors(index, function.body) if a.type == "if_statement"), None)
             condition = nodes.condition_of(branch) if branch is not None else None
             statement = next(
                 (a for a in nodes.ancestors(index, function.body) if a.type == "expression_statement"), None
             )
-            if branch is not None and condition is not None and known.name in function.parsed.words(condition):
+            if branch is not None and condition is not None and variable.name in function.parsed.words(condition):
                 if test not in function.text(condition) and nodes.operator_of(condition) != "||":
                     edit = function.inserted(condition.end_byte, f" && {test}")
                     yield Change("guard", function.line(branch), (edit,), 1.0, "dimension")

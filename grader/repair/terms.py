@@ -156,10 +156,10 @@ def _rows(function: Function, indices: list[_Index]) -> Iterator[Change]:
         is_of_row = any(nodes.operator_of(term) == "*" for term in terms)
         if not index.in_brackets or is_of_row or any(term.type not in PLAIN for term in terms):
             continue
-        words, known = function.names_in(index.node), function.known_at(index.node)
+        words, variables = function.names_in(index.node), function.known_at(index.node)
         for row in every_row:
             names = set(WORD.findall(row))
-            if not names & words and names <= {*known, *BUILTINS, *"xyz"}:
+            if not names & words and names <= {*variables, *BUILTINS, *"xyz"}:
                 cost = 1.4 if row in rows.get(index.array, ()) else 2.0
                 line = function.line(index.node)
                 yield function.insertion("index", index.node.start_byte, f"{row} + ", cost, "row", line=line)
@@ -180,7 +180,7 @@ def _of_thread(function: Function) -> Iterator[Change]:
             continue
         text, line, name = "".join(function.text(value).split()), function.line(node), declared_name(node)
         whole, sums = _OF_BLOCK.fullmatch(text), _WITHOUT_FACTOR.fullmatch(text)
-        known = function.known_at(value)
+        variables = function.known_at(value)
         if whole is not None:
             axis = whole[1] or whole[2]
             yield function.insertion("index", value.end_byte, f" + threadIdx.{axis}", 1.8, "add_term", line=line)
@@ -190,7 +190,7 @@ def _of_thread(function: Function) -> Iterator[Change]:
             yield function.replacement("index", value, number, 0.4, "global_index")
         elif value.type in ("identifier", "field_expression") and name:
             for other in _first_elements(function, value):
-                if other in known and other != text:
+                if other in variables and other != text:
                     yield function.insertion("index", value.start_byte, f"{other} + ", 2.4, "add_term", line=line)
 
 

@@ -121,8 +121,8 @@ def _within_block(function: Function) -> Iterator[Change]:
         if nodes.operator_of(node) not in ("&", "/", "%"):
             continue
         left, _right = nodes.sides_of(node)
-        known = function.known_at(node).get(function.text(left)) if left is not None else None
-        if left is None or known is None or known.role != "index" or known.name in of_grid:
+        variable = function.known_at(node).get(function.text(left)) if left is not None else None
+        if left is None or variable is None or variable.role != "index" or variable.name in of_grid:
             continue
         for base in bases:
             text = f"({base} + {function.text(left)})"
@@ -131,12 +131,12 @@ def _within_block(function: Function) -> Iterator[Change]:
 
 def _of_grid(function: Function) -> set[str]:
     """Return the variables that are made of the block's number, by way of others too."""
-    made: set[str] = set()
+    names: set[str] = set()
     for node in function.nodes:
         value = nodes.value_of(node)
-        if value is not None and ("blockIdx" in (words := function.parsed.words(value)) or made & words):
-            made.add(declared_name(node))
-    return made
+        if value is not None and ("blockIdx" in (words := function.parsed.words(value)) or names & words):
+            names.add(declared_name(node))
+    return names
 
 
 def _neighbours(function: Function, block: Node) -> Iterator[Change]:
@@ -167,8 +167,8 @@ def _in_order(function: Function, first: Node, second: Node) -> Iterator[Change]
         body, condition = second.child_by_field_name("consequence"), nodes.condition_of(second)
         is_guard = body is not None and nodes.only_leaves(body) and second.child_by_field_name("alternative") is None
         is_read = any(first.start_byte <= a.node.start_byte < first.end_byte for a in function.accesses)
-        made = {declared_name(d) for d in first.children_by_field_name("declarator")} | sets
-        if is_guard and is_read and condition is not None and not made & function.parsed.words(condition):
+        changed = {declared_name(d) for d in first.children_by_field_name("declarator")} | sets
+        if is_guard and is_read and condition is not None and not changed & function.parsed.words(condition):
             yield Change("guard", line, edits, 1.8, "order", "late")
     if first.type != "expression_statement":
         return
@@ -199,8 +199,8 @@ def _lives_on(function: Function, name: str, statement: Node) -> bool:
 
 
 def _set_in(function: Function, node: Node) -> set[str]:
-    found = (nodes.assignment_of(n) for n in (node, *descendants(node)))
-    return {function.text(a[0]) for a in found if a is not None and a[0].type == "identifier"}
+    assignments = (nodes.assignment_of(n) for n in (node, *descendants(node)))
+    return {function.text(a[0]) for a in assignments if a is not None and a[0].type == "identifier"}
 
 
 def _turned_round(function: Function, branch: Node) -> Iterator[Change]:

@@ -291,13 +291,13 @@ def _plain_name(name: str) -> str:
     nested = name.startswith("_ZN") and not tail
     if nested:
         tail = name[3:-1]
-    found = name
+    part = name
     while match := re.match(r"\d+", tail):
         end = match.end() + int(match[0])
         if len(tail) < end:
-            return found
-        found, tail = tail[match.end() : end], tail[end:] if nested else ""
-    return found
+            return part
+        part, tail = tail[match.end() : end], tail[end:] if nested else ""
+    return part
 
 
 _LONG_INITIALISER_BYTES = 1 << 16

@@ -87,8 +87,8 @@ class LaunchContext:
     def _called_so(self, expression: Expression | None, over: str) -> dict[str, str]:
         """The size that a grid runs over and the kernel does not know, by what host code calls it: `BATCH` of
         `k<<<BATCH, 64>>>(a, n)`."""
-        known = {*sizes_in(self.roles, self.lab), *self.sizes.all_roles(), *dict(self.sizes.pinned)}
-        if expression is None or over not in self.lab.size_names or over in known:
+        settled = {*sizes_in(self.roles, self.lab), *self.sizes.all_roles(), *dict(self.sizes.pinned)}
+        if expression is None or over not in self.lab.size_names or over in settled:
             return {}
         size, constants = self.lab.parameter(over), self.shape.constants
         names = (name for name in names_in(expression) if size.rank_of(name) is not None)
@@ -385,7 +385,7 @@ def _shared_seen(context: LaunchContext, site: LaunchSite, usual: int, itemsize:
     The first of these that gives what was seen wherever it was: what the text says, the lab's formula, one number, a
     product of sizes.  What was seen at one size alone may be another number at any other.
     """
-    seen = site.shared_bytes or 0
+    shared_bytes = site.shared_bytes or 0
     at_own = site.seen_shared_bytes
     own = [(at_own, None), *((probe.shared_bytes, probe) for probe in site.probes)] if at_own is not None else []
 
@@ -397,19 +397,21 @@ def _shared_seen(context: LaunchContext, site: LaunchSite, usual: int, itemsize:
     number, written = ("", as_written) if as_written and formula.names_of(as_written) else (as_written, "")
     for text in (written, context.rule.shared_bytes, number):
         if text and fits(text):
-            return SharedBytes(seen, text if formula.names_of(text) else "")
+            return SharedBytes(shared_bytes, text if formula.names_of(text) else "")
     sizes, varied = context.own.sizes(), _varied(context)
     names = [name for name in context.lab.size_names if name in sizes]
-    is_one_number = all(count == seen for count, _probe in own)
-    follow = [f"{seen // n} * {text}" for text, n in _products(sizes, names) if n > 1 and seen % n == 0]
+    is_one_number = all(count == shared_bytes for count, _probe in own)
+    follow = [f"{shared_bytes // n} * {text}" for text, n in _products(sizes, names) if n > 1 and shared_bytes % n == 0]
     follow += [f"{itemsize} * {side} * ceil_div({name}, {side})" for name in names for side in ROUNDED_TO]
     fitting = [text for text in follow if fits(text)] if varied else []
     if is_one_number:
         # A size that is rounded up comes to the same for one a little smaller.
-        rest = frozenset(name for name in names if name not in varied and sizes[name] * itemsize <= seen)
-        is_of_block = site.block is not None and seen in (usual, prod(site.block) * itemsize)
-        return SharedBytes(seen, f"max({seen}, {fitting[0]})" if fitting else "", frozenset() if is_of_block else rest)
-    return SharedBytes(seen, fitting[0]) if fitting else SharedBytes(seen, "", frozenset(names))
+        rest = frozenset(name for name in names if name not in varied and sizes[name] * itemsize <= shared_bytes)
+        is_of_block = site.block is not None and shared_bytes in (usual, prod(site.block) * itemsize)
+        return SharedBytes(
+            shared_bytes, f"max({shared_bytes}, {fitting[0]})" if fitting else "", frozenset() if is_of_block else rest
+        )
+    return SharedBytes(shared_bytes, fitting[0]) if fitting else SharedBytes(shared_bytes, "", frozenset(names))
 
 
 def _products(sizes: Mapping[str, int], names: Sequence[str]) -> list[tuple[str, int]]:

@@ -221,8 +221,8 @@ def _grid(
             # Its threads know of no other block: `k<<<1, 100>>>`.
             return ("1",) * len(covers)
     # Of another block, the grid is another by right.
-    seen = [probe for probe in context.site.probes if probe.block == context.site.block]
-    probes = [(probe.grid, context.own.choices_of(probe.arguments)) for probe in seen]
+    same_block = [probe for probe in context.site.probes if probe.block == context.site.block]
+    probes = [(probe.grid, context.own.choices_of(probe.arguments)) for probe in same_block]
     return formulas_of(context.site, context.formula, covers, tile, context.own.choices(), context.lab, probes)
 
 
@@ -252,13 +252,13 @@ def _unknown_of_grid(context: blocks.LaunchContext, plan: LaunchPlan) -> frozens
     site = context.site
     if site is None or site.grid is None or not plan.grid_formula:
         return frozenset()
-    seen = [probe for probe in site.probes if probe.block == site.block]
+    same_block = [probe for probe in site.probes if probe.block == site.block]
     for axis, text in enumerate(plan.grid_formula):
         written = site.grid_expressions[axis] if axis < len(site.grid_expressions) else None
         if not text.isdecimal() or context.formula(written, top=False) is not None:
             continue
-        is_alone = not seen and int(text) > 1 and "gridDim" not in context.shape.text
-        if is_alone or any(probe.grid[axis] != int(text) for probe in seen):
+        is_alone = not same_block and int(text) > 1 and "gridDim" not in context.shape.text
+        if is_alone or any(probe.grid[axis] != int(text) for probe in same_block):
             return frozenset(context.own.sizes()) & frozenset(context.lab.size_names)
     return frozenset()
 
