@@ -325,14 +325,10 @@ def _indices_exchanged(function: Function) -> Iterator[Change]:
 def _exchanged_in_access(function: Function) -> Iterator[Change]:
     """Two indices exchanged in one access, `out[(m * n + j) * n + i]`."""
     for access in function.accesses:
-        variables = function.known_at(access.node)
+        indices = {v.name for v in function.known_at(access.node).values() if v.role == "index"}
         inside = [n for n in descendants(access.node) if n.type == "identifier"]
         count = Counter(function.text(n) for n in inside)
-        places = {
-            t: n
-            for n in inside
-            if count[t := function.text(n)] == 1 and t in variables and variables[t].role == "index"
-        }
+        places = {t: n for n in inside if count[t := function.text(n)] == 1 and t in indices}
         for one, other in [*combinations(places, 2)][:MAX_PAIRS]:
             yield Change("index", access.line, function.exchanged(places[one], places[other]), 1.9, "exchange")
 
