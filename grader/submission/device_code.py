@@ -18,9 +18,9 @@ from grader.files import kind_of, real
 from grader.preprocessor import without_line_directives
 from grader.submission.cpp.constants import Macro
 from grader.submission.cpp.parse import device_macros, parse
-from grader.submission.cpp.tree import Item, ParsedFile, descendants, remembered
+from grader.submission.cpp.tree import Item, ParsedFile, declared_name, descendants, remembered
 from grader.submission.kernels.kernel import with_headers
-from grader.submission.lexical import spend, spend_on
+from grader.submission.lexical import spend, spend_on, without_comments
 from grader.submission.source import SourceText, named_within
 
 # Thrust and whole-device CUB algorithms are called from host code.
@@ -104,6 +104,7 @@ MAX_HEADERS = 32
 MAX_MISSING = 32
 
 _WORD = re.compile(r"[^\W\d]\w*")
+_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b[^\n]*", re.MULTILINE)
 _HOST_WORDS = re.compile(
     r"\bcuda[A-Z]\w*|\bcu(blas|rand|fft)\w*|<<<|<<\s+<|\bstd\s*::|\b(fprintf|fopen|fclose|scanf|sscanf|fscanf|cout|cin|cerr"
     r"|endl|rand|srand|time|clock_gettime|gettimeofday|exit|abort|calloc|realloc|getenv|system|fgets|puts|throw|try"
@@ -187,8 +188,10 @@ def device_code(
 
 
 def _words(text: str) -> set[str]:
+    # What a comment or a header's name has in common with a function or a class does not use it: a header's host code
+    # would be compiled for the device.
     spend_on(len(text))
-    return set(_WORD.findall(text))
+    return set(_WORD.findall(_INCLUDE.sub("", without_comments(text))))
 
 
 def _device_words(parsed: ParsedFile) -> set[str]:
@@ -237,13 +240,13 @@ class _Blanking:
             index = pending.pop()
             if index not in self.kept:
                 self.kept.add(index)
-                pending += self.mentioned(_WORD.findall(self.span(self.parsed.items[index])))
+                pending += self.mentioned(_words(self.span(self.parsed.items[index])))
 
     def kept_words(self) -> set[str]:
         """Every word of what is kept so far, and of what is no declaration: macros, comments."""
         if self.undeclared is None:
             spans = (self.span(item) for item in self.parsed.items if not self.is_blanked(item))
-            self.undeclared = {word for span in spans for word in _WORD.findall(span)}
+            self.undeclared = {word for span in spans for word in _words(span)}
         return self.words | self.undeclared
 
     def span(self, item: Item) -> str:
@@ -343,13 +346,25 @@ class _Blanking:
         """Blank a struct's methods that only the host can run: with streams, allocations, copies."""
         if item.kind not in {"type", "variable"}:
             return
-        for inner in descendants(item.node):
-            if inner.type == "function_definition":
-                text = self.parsed.text(inner)
-                if "__device__" not in text and _HOST_WORDS.search(text):
-                    while inner.parent is not None and inner.parent.type == "template_declaration":
-                        inner = inner.parent
-                    blank[inner.start_byte : inner.end_byte] = b"\1" * (inner.end_byte - inner.start_byte)
+        methods = [
+            (inner, self.parsed.text(inner)) for inner in descendants(item.node) if inner.type == "function_definition"
+        ]
+        methods = [(inner, without_comments(text)) for inner, text in methods if "__device__" not in text]
+        of_host = [inner for inner, text in methods if _HOST_WORDS.search(text)]
+        # A method that calls one of these is the host's too.
+        pending = list(of_host)
+        while pending:
+            name = declared_name(pending.pop().child_by_field_name("declarator"))
+            if name in item.names:
+                continue
+            callers = [inner for inner, text in methods if inner not in of_host and name in _WORD.findall(text)]
+            spend(len(methods))
+            of_host += callers
+            pending += callers
+        for inner in of_host:
+            while inner.parent is not None and inner.parent.type == "template_declaration":
+                inner = inner.parent
+            blank[inner.start_byte : inner.end_byte] = b"\1" * (inner.end_byte - inner.start_byte)
 
 
 _SPECIALISATION = re.compile(r"\s*template\s*<\s*>")
