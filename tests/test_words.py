@@ -223,6 +223,7 @@ def test_a_fault_is_named_for_what_was_found() -> None:
         "parameters": "parameters do not fit the task",
         "unknown_parameter": "parameters do not fit the task",
         "no_global": "no kernel in the files",
+        "misspelt_global": "no kernel in the files",
     }
     for reason, title in titles.items():
         assert words.fault_title("present", msg(f"checks.present.{reason}")) == title

@@ -134,6 +134,10 @@ def _narrow(evidence: Evidence, worst: LineCounters) -> Message | None:
     sectors, ideal = _per_request(worst)
     if sectors > most or most >= min(WARP_LANES, width * height):
         return None
+    # In 8 threads of 4 bytes a row pieces that begin within a sector touch as many as lanes a row length apart.
+    strided = width * -(-rows * worst.width_bytes // SECTOR_BYTES)
+    if width * worst.width_bytes % SECTOR_BYTES == 0 and sectors >= strided:
+        return msg("checks.coalescing.hint_narrow_or_strided", sectors=sectors, ideal=ideal, width=width)
     return msg("checks.coalescing.hint_narrow", sectors=sectors, ideal=ideal, width=width, rows=rows)
 
 
@@ -336,21 +340,23 @@ def judge_technique(evidence: Evidence, settings: TechniqueSettings) -> Verdict:
         line = next(c.line for c in counters.by_line if c.space == "global" and c.op == "load")
         return failed(
             msg("checks.technique.reads", reads=reads, allowed=allowed),
-            _hint_of_reads(evidence, counters, reads, len(inputs)),
+            _hint_of_reads(evidence, counters, reads, allowed),
             line,
             data=data | {"reads": round(reads, 4)},
         )
     return _of_flow(evidence, counters) or passed(msg("checks.technique.passed"), data=data)
 
 
-def _hint_of_reads(evidence: Evidence, counters: Counters, reads: float, inputs: int) -> Message:
-    """A block that loads each element of its tiles once reads too much only because it is small."""
+def _hint_of_reads(evidence: Evidence, counters: Counters, reads: float, allowed: float) -> Message:
+    """A block that loads each element of its tiles once reads too much only because it is small, as does one that
+    would even then."""
+    inputs = sum(p.is_input for p in evidence.lab.parameters)
     interpretation = evidence.interpretation
     plan = interpretation.launch if interpretation is not None else None
     if plan is not None and len(plan.tile) == inputs == len(plan.covers) == 2:
         extents = [counters.size.get(name, 0) for name in plan.covers]
         of_tiles = sum(-(-extent // step) for extent, step in zip(extents, plan.tile, strict=True)) / 2
-        if reads <= of_tiles:
+        if reads <= of_tiles or of_tiles > allowed:
             return msg("checks.technique.hint_small_tile", shape="×".join(str(n) for n in plan.tile))
     return msg("checks.technique.hint_reads")
 

@@ -65,6 +65,7 @@ PRESENT: Texts = {
     "fault_commented": N_("kernel commented out"),
     "fault_inactive": N_("kernel not compiled"),
     "fault_no_global": N_("no kernel in the files"),
+    "fault_misspelt_global": N_("no kernel in the files"),
     "declared": N_("The kernel {kernel} is only declared ({file}:{line}); its body is in none of the files."),
     "hint_declared": N_("Submit the file with the body of {kernel}, or write it."),
     "declared_elsewhere": N_(
@@ -83,6 +84,11 @@ PRESENT: Texts = {
     "unreadable": N_("The kernel in line {start} cannot be read; the compiler says of line {line}: {message}"),
     "hint_unreadable": N_("Until that is fixed no kernel of the file can be found."),
     "hint_inactive": N_("Look at the #if around it, and at the line before it."),
+    "misspelt_global": N_("There is no __global__ function: line {line} of {file} has {word}."),
+    "hint_misspelt_global": N_(
+        "Two underscores stand before and behind: __global__, __device__, __shared__. Text that was copied from a page "
+        "or a document may have lost them."
+    ),
     "no_global": N_("There is no __global__ function."),
     "hint_no_global": N_("A kernel is a function that begins with __global__ void. Is this the right file?"),
     "fault_empty": N_("empty kernel"),
@@ -405,12 +411,12 @@ CORRECT: Texts = {
         "conditions it should pass on the way."
     ),
     "hint_missing": N_(
-        "Work out by hand what this thread reads for the element in each pass of its loop: what is missing is either "
-        "never read, or read and then lost."
+        "Work out by hand what this thread reads for the element, pass by pass where it has a loop: what is missing is "
+        "either never read, or read and then lost."
     ),
     "hint_surplus": N_(
-        "Work out by hand what this thread reads for the element in each pass of its loop: what is not needed is "
-        "either read too, or left over from what it computed before."
+        "Work out by hand what this thread reads for the element, pass by pass where it has a loop: what is not needed "
+        "is either read too, or left over from what it computed before."
     ),
     "hint_other_reads": N_(
         "Work out by hand where the indices lead for this thread: other elements are read than the result needs."

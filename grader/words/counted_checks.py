@@ -316,6 +316,17 @@ def hint_narrow(sectors: float, ideal: float, width: int, rows: int) -> str:
     return text.format(touched=_sectors(sectors), ideal=f"{decimal(ideal):g}", width=width, rows=rows)
 
 
+def hint_narrow_or_strided(sectors: float, ideal: float, width: int) -> str:
+    """The same of a block whose rows are as wide as a sector, where counts do not tell why."""
+    text = _(
+        "Memory is accessed in 32-byte sectors: here one request of a warp touches {touched}, while {ideal} would hold "
+        "all its bytes. Two things do that in a block {width} threads wide: an index in which threadIdx.x is "
+        "multiplied by the row length, or rows that begin within a sector. In the first case add threadIdx.x to the "
+        "index as it is, in the second use a block whose width is a multiple of 32."
+    )
+    return text.format(touched=_sectors(sectors), ideal=f"{decimal(ideal):g}", width=width)
+
+
 def _sectors(n: float) -> str:
     return ngettext("{n} sector", "{n} sectors", form_of(round(float(n), 5))).format(n=f"{decimal(n):g}")
 
@@ -332,6 +343,7 @@ COALESCING: Texts = {
     "figure": N_("{sectors:g} (best: {ideal:g})"),
     "hint": hint,
     "hint_narrow": hint_narrow,
+    "hint_narrow_or_strided": hint_narrow_or_strided,
     "hint_tile": N_(
         "With a tile both sides can be coalesced: swap the block indices for the output and the thread "
         "indices inside the tile."

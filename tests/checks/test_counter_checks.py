@@ -93,6 +93,12 @@ def test_a_narrow_block_takes_pieces_of_several_rows(
     assert ("not multiplied by the row length" in row.hint) != is_narrow
 
 
+def test_a_block_as_wide_as_a_sector_tells_both_causes() -> None:
+    row = check(evidence(block=(8, 8, 1), counters=counters(store_sectors=8.0)), "coalescing")
+    assert "in a block 8 threads wide: an index in which threadIdx.x is multiplied by the row length, or" in row.hint
+    assert "short pieces" not in row.hint
+
+
 @pytest.mark.parametrize(
     ("lanes", "sectors", "ideal", "status"),
     [

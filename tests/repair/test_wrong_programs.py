@@ -93,7 +93,7 @@ WRONG: list[tuple[str, str, str, str, list[Edit]]] = [
     (
         "box-blur",
         "naive.correct",
-        "Work out by hand what this thread reads for the element in each pass of its loop: what is not needed",
+        "Work out by hand what this thread reads for the element, pass by pass where it has a loop: what is not needed",
         "There the right value is the element of in at the same index, as it is.",
         [("blurNaive", BORDER, ""), ("blurNaive", "sum += in[i + k];", "sum += in[min(max(i + k, 0), count - 1)];")],
     ),

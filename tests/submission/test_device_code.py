@@ -175,6 +175,30 @@ __global__ void k(Grid g, int *a) { a[0] = g.wide(); }
     assert lines[4].strip() == "int area() { return w * w; }"
 
 
+def test_a_method_that_calls_a_method_of_the_host_is_blank() -> None:
+    text = """struct Stream {
+    Stream(bool is_new) { s = is_new ? made() : 0; }
+    int id() { return 1; }
+    __device__ int one() { return 1; }
+    cudaStream_t made() { cudaStream_t t; cudaStreamCreate(&t); return t; }
+    cudaStream_t s;
+};
+"""
+    lines = [line.strip() for line in device_source(parsed(text)).split("\n")]
+    assert lines[1] == lines[4] == ""
+    assert lines[2] == "int id() { return 1; }"
+
+
+def test_a_comment_or_a_headers_name_uses_nothing(tmp_path: Path) -> None:
+    (tmp_path / "lab.cu").write_text('#include "Timer.h"\n__global__ void k(int *a) { a[0] = 1; /* begin() */ }\n')
+    (tmp_path / "Timer.h").write_text(
+        "int begun;\n// begin\ninline void begin() { begun = clock(); }\nstruct Timer { int t; };\n#define TWO 2\n"
+    )
+    code = device_code(read(tmp_path / "lab.cu"), tmp_path, read)
+    lines = [line.strip() for line in code.sources["Timer.h"].split("\n")]
+    assert lines == ["", "// begin", "", ";", "#define TWO 2", ""]
+
+
 def test_namespaces_of_device_headers_stay() -> None:
     text = """#include <cooperative_groups.h>
 using namespace cooperative_groups;

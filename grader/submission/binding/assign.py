@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Literal
 
 from grader.lab.records import Variant
+from grader.submission.binding.kinship import UNLIKE
 from grader.submission.kernels.records import Kernel
 
 BEST_PER_VARIANT = 6
@@ -272,6 +273,14 @@ class Rule:
 
 
 RULES = (
+    Rule(
+        "unlike",
+        lambda p: p.named is None and not p.is_printed and p.likeness <= -UNLIKE,
+        None,
+        "structure",
+        "A tile of both matrices is not a row of one of them, however many such kernels there are.",
+        "of a product: tile2, where tile1 is one as well",
+    ),
     Rule(
         "number",
         lambda p: (

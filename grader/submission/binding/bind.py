@@ -143,6 +143,7 @@ def _buffers_zeroed_by(entry: Entry) -> set[str]:
 
 _STRING = re.compile(STRING, re.DOTALL)
 _GLOBAL = re.compile(r"\b__global__\b")
+_MISSPELT = re.compile(r"(?:\b_{0,2}|\*\*)(?:global)(?:_{1,2}\b|\*\*)(?=\s+void\b)|\b_{1,2}global(?=\s+void\b)")
 _DECLARED = re.compile(r"\b__global__\b[^;{}()]{0,200}?\b(\w+)\s*\([^;{}]{0,2000}\)\s*;")
 _DEFINED = re.compile(r"\b__global__\b[^;{}()]{0,200}?\b(\w+)\s*\([^;{}]{0,2000}\)\s*\{")
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define\b")
@@ -173,10 +174,13 @@ def why_absent(
     if header is not None:
         return "missing_header", {"file": header[0], "line": header[2], "header": header[1]}
     for source in sources:
-        commented = _GLOBAL.search(source.text)
+        plain = _blanked(source.text)
+        commented, misspelt = _GLOBAL.search(source.text), _MISSPELT.search(plain)
         if commented is not None:
-            kind = "inactive" if _GLOBAL.search(_blanked(source.text)) else "commented"
+            kind = "inactive" if _GLOBAL.search(plain) else "commented"
             return kind, {"file": source.file, "line": _line(source.text, commented.start())}
+        if misspelt is not None:
+            return "misspelt_global", {"file": source.file, "line": _line(plain, misspelt.start()), "word": misspelt[0]}
     return "no_global", {}
 
 
@@ -326,7 +330,7 @@ def _contradictions(
 
 
 def _candidates(entries: Sequence[Entry], lab: Lab, observed: ObservedRuns) -> list[Candidate]:
-    """Describe each kernel; the lab's own kernels are compared only where names leave the variant open."""
+    """Describe each kernel, those with a tile beside the lab's own."""
     of_kernels = []
     own: dict[str, Profile] | None = None
     for entry in entries:
@@ -335,7 +339,7 @@ def _candidates(entries: Sequence[Entry], lab: Lab, observed: ObservedRuns) -> l
             is_intermediate=is_intermediate(entry, entries),
             is_of_another_task=is_of_another_task(entry.kernel.name, lab) or _other_data(entry, lab, observed) != "",
         )
-        if entry.kernel.uses_shared and not _is_named(entry, lab) and entry.reason is None:
+        if entry.kernel.uses_shared and entry.reason is None:
             own = profiles(lab) if own is None else own
             profile = profile_of(entry.kernel, entry.shape, _readings(entry, lab)[0])
             candidate = replace(candidate, likeness=likeness(profile, own))

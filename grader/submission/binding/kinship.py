@@ -19,6 +19,8 @@ from grader.submission.source import decode
 
 AXES = 4.0
 STAGED = 3.0
+UNLIKE = AXES + STAGED
+"""Against a variant speak both the axes of the threads and the arrays that are staged."""
 
 SECOND_AXIS = re.compile(r"\b(?:blockIdx|threadIdx)\s*\.\s*y\b")
 _STORED = re.compile(r"\b(\w+)\s*(?:\[[^\]=;]{0,120}\]\s*)+=(?!=)\s*([^;]{1,300});")

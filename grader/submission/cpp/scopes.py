@@ -30,16 +30,18 @@ if TYPE_CHECKING:
 _MAY_HOLD_ONE = re.compile(r"(?://[^\n]*|/\*(?:[^*]|\*(?!/)){0,4000}?)<<[ \t]*<")
 _STATEMENT = re.compile(
     r"(?<![\w.>])(?P<kernel>[A-Za-z_]\w*)\s*(?:<[^<>;(){}]{0,200}>\s*)?"
-    r"<<[ \t]*<(?:(?!>>[ \t]*>|[;{}]).){1,400}?>>[ \t]*>\s*\([^;{}]{0,400}\)\s*;",
+    r"<<[ \t]*<(?P<places>(?:(?!>>[ \t]*>|[;{}]).){1,400}?)>>[ \t]*>\s*\([^;{}]{0,400}\)\s*;",
     re.DOTALL,
 )
+_SET = re.compile(r"\b(?:dim3|int|unsigned|size_t|auto)\s+(\w+)\s*[({=]|(?<![\w.])(\w+)(?:\s*\.\s*[xyz])?\s*=(?!=)")
 
 
 def with_launches_of_comments(
     sources: Sequence[SourceText],
 ) -> tuple[list[SourceText], tuple[tuple[str, str, int], ...]]:
     """The files with the first launch that stands in a comment, for each kernel that is launched nowhere; and these
-    launches, as file, kernel and line.
+    launches, as file, kernel and line.  Not those whose grid or block is in a comment too: the live ones are another
+    kernel's.
 
     Every line keeps its number, every character its column.
     """
@@ -65,15 +67,14 @@ def _uncommented(parsed: ParsedFile, wanted: set[str], launches: list[tuple[str,
     for item in parsed.items:
         if item.kind != "function" or item.is_device or not item.active:
             continue
-        for node in descendants(item.node):
-            if node.type != "comment":
-                continue
-            text = parsed.text(node)
+        comments = [(node, parsed.text(node)) for node in descendants(item.node) if node.type == "comment"]
+        set_there = {name for _node, text in comments for names in _SET.findall(text) for name in names if name}
+        for node, text in comments:
             # Between the signs of the comment nothing is a part of it.
             inner = f"  {text[2:-2]}  " if text.startswith("/*") else f"  {text[2:]}"
             code = blanked(inner)
             for match in _STATEMENT.finditer(inner):
-                if match["kernel"] in wanted:
+                if match["kernel"] in wanted and not set_there & {*re.findall(r"\w+", match["places"])}:
                     wanted.remove(match["kernel"])
                     line = node.start_point.row + 1 + inner.count("\n", 0, match.start())
                     launches.append((parsed.file, match["kernel"], line))

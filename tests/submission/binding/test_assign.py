@@ -94,6 +94,9 @@ def test_padding_is_seen(shared: str, use: str, variant: str) -> None:
         ("k2", "padded", {}, "padded", "number"),
         ("k2", "shared", {}, "padded", "another number"),
         ("k2", "naive", {}, "padded", "built otherwise"),
+        ("k2", "shared", {"likeness": {"padded": -7.0}}, "padded", "unlike"),
+        ("k", "padded", {"likeness": {"padded": -4.0}}, "padded", "structure"),
+        ("padNaive", "shared", {"likeness": {"padded": -7.0}}, "padded", "name"),
         ("copyNaive", "naive", {"is_helper": True}, "naive", "helper's name"),
         ("padNaive", "shared", {}, "padded", "name"),
         ("padNaive", "shared", {"threads": 1, "share": 0.01}, "padded", "built otherwise"),
@@ -317,3 +320,21 @@ def test_an_array_with_room_for_more_is_no_longer_than_another(count: int | None
     run = SeenRun(("main.cu",), (launch,), ended=True)
     seen = ObservedRuns((run, replace(run, results=True)))
     assert names(bound(text, find("box-blur", ()), observed=seen))["naive"] == variant
+
+
+TILED = (
+    "__global__ void NAME(float *C, float *A, float *B, int n) { __shared__ float As[16][16], Bs[16][16];"
+    " int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y; float sum = 0;"
+    " for (int t = 0; t < n; t += 16) { As[threadIdx.y][threadIdx.x] = A[y * n + t + threadIdx.x];"
+    " Bs[threadIdx.y][threadIdx.x] = B[(t + threadIdx.y) * n + x]; __syncthreads();"
+    " for (int k = 0; k < 16; k++) sum += As[threadIdx.y][k] * Bs[k][threadIdx.x]; __syncthreads(); }"
+    " C[y * n + x] = sum; }\n"
+)
+
+
+def test_a_second_tile_of_both_matrices_is_no_row_or_column() -> None:
+    for others in (("matrixMul3", "matrixMul5"), ("work", "other"), ("mulSharedBlock", "other")):
+        text = "".join(TILED.replace("NAME", name) for name in others)
+        found = names(bound(text, find("matmul", ())))
+        assert [found[v] for v in ("row", "column")] == ["no_candidate"] * 2
+        assert found["block"] in others

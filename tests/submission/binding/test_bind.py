@@ -228,6 +228,9 @@ K = "__global__ void k(float *a) { a[0] = 1; }"
     ("text", "headers", "expected"),
     [
         ("int main() { return 0; }", [], ("no_global", {})),
+        ("\n_global_ void k(int *a) {}", [], ("misspelt_global", {"file": "a.cu", "line": 2, "word": "_global_"})),
+        ("**global** void k(int *a) {}", [], ("misspelt_global", {"file": "a.cu", "line": 1, "word": "**global**"})),
+        ("int global; void k(int *a) {} // _global_ void", [], ("no_global", {})),
         ("float f();\n__global__ void k(float *a,\n   int n);\n", [], ("declared", {"line": 2, "kernel": "k"})),
         (
             '#include "k.cuh"\n__global__ void k(float *a);\n',

@@ -47,6 +47,9 @@ def test_a_launch_in_a_comment_is_taken(body: str, changed: list[str], found: li
         ("a<<<1, 2>>>(p);", "// b<<<1, 4>>>(p);\n"),
         ("a<<<1, 2>>>(p);", "__device__ void f() {\n// b<<<1, 4>>>(p);\n}\n"),
         ('a<<<1, 2>>>(p); puts("// b<<<1, 4>>>(p);");', ""),
+        # Its own grid or block is in a comment too.
+        ("// dim3 t(32);\ndim3 t(16);\na<<<1, t>>>(p);\n// b<<<1, t>>>(p);", ""),
+        ("int n = 4; // n = 2;\na<<<n, 2>>>(p);\n// b<<<n, 2>>>(p);", ""),
     ],
 )
 def test_other_comments_are_left(body: str, before: str) -> None:
