@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from typing import Literal
 
 from grader.lab.records import Variant
@@ -121,21 +122,24 @@ def assign(
     several_files = len({k.kernel.file for k in all_candidates}) > 1
     open_variants = [variant for variant in variants if variant.name not in given]
     scores: list[list[tuple[float, int]]] = []
-    claims: list[dict[int, Claim]] = []
+    of_variants: list[dict[int, tuple[float, Claim]]] = []
     for variant in open_variants:
         pairs = {i: Pair(variant, k, open_variants, several_files) for i, k in enumerate(free)}
         scored = {i: score for i, pair in pairs.items() if (score := score_of(pair)) is not None}
         # Among equals, the later static one: courses go from the plain to the better.  Without names, the first.
         ranked = sorted(((score, i) for i, (score, _claim) in scored.items()), key=lambda pair: (-pair[0], pair[1]))
         scores.append([(score + EACH, i) for score, i in ranked[:BEST_PER_VARIANT]])
-        claims.append({i: claim for i, (_score, claim) in scored.items()})
+        of_variants.append(scored)
     _total, best = _best(scores, 0, frozenset())
     assigned = dict(given)
     assigned |= {variant.name: free[i] for variant, i in zip(open_variants, best, strict=True) if i is not None}
     others: dict[str, list[Candidate]] = {}
-    for variant, chosen, by_kernel in zip(open_variants, best, claims, strict=True):
+    # A kernel that may be several variants is another one of that which it is likeliest to be.
+    most = {i: max(scored[i][0] for scored in of_variants if i in scored) for i in {*chain(*of_variants)}}
+    for variant, chosen, scored in zip(open_variants, best, of_variants, strict=True):
         if chosen is not None and not free[chosen].kernel.is_empty:
-            equal = [i for i, claim in by_kernel.items() if claim == by_kernel[chosen] and i not in best]
+            claim = scored[chosen][1]
+            equal = [i for i, (score, c) in scored.items() if c == claim and i not in best and score >= most[i]]
             usable = [free[i] for i in equal if free[i].fits and not free[i].is_helper]
             others[variant.name] = usable[:MAX_OTHERS]
     return Assignment(assigned, others)

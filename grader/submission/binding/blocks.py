@@ -295,7 +295,10 @@ def _sides_of_data(context: LaunchContext) -> tuple[str, ...]:
     sides = []
     for axis, threads in enumerate(site.block):
         names = [*usual[axis : axis + 1], *usual, *context.lab.size_names]
-        sides.append("1" if threads == 1 else next((name for name in names if own.get(name) == threads), ""))
+        side = next((name for name in names if own.get(name) == threads), "")
+        # A thread for each element: `k<<<1, N * N>>>(a, b)`.
+        elements = prod(own.get(name, 0) for name in usual)
+        sides.append("1" if threads == 1 else side or ("*".join(usual) if threads == elements else ""))
     return tuple(sides) if all(sides) and any(name != "1" for name in sides) else ()
 
 

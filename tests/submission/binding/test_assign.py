@@ -12,6 +12,7 @@ from grader.message import verbatim
 from grader.submission.binding.assign import Candidate, Pair, rule_of
 from grader.submission.kernels.kernel import kernels_in
 from grader.submission.kernels.records import ObservedRuns, SeenArgument, SeenHazard, SeenLaunch, SeenRun
+from grader.submission.records import Missing
 from tests.submission.binding.kernels import kernel, names
 from tests.submission.labs import FLIP, bound, bound_file, parsed
 
@@ -338,3 +339,10 @@ def test_a_second_tile_of_both_matrices_is_no_row_or_column() -> None:
         found = names(bound(text, find("matmul", ())))
         assert [found[v] for v in ("row", "column")] == ["no_candidate"] * 2
         assert found["block"] in others
+
+
+def test_a_tile_with_padding_is_no_other_one_of_the_variant_without() -> None:
+    text = kernel("flipSmem", "shared") + kernel("flipSmemPad", "padded") + kernel("flipSmemPadTwice", "padded")
+    found = bound(text)
+    others = {name: [o.kernel.name for o in b.others] for name, b in found.bindings.items() if not isinstance(b, Missing)}
+    assert others == {"shared": [], "padded": ["flipSmemPadTwice"]}

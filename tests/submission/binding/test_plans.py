@@ -482,3 +482,17 @@ def test_the_order_of_the_axes_follows_from_a_launch_at_two_sizes_whose_text_is_
     observed = ObservedRuns((SeenRun(("main.cu",), (launch,), ended=True),))
     found = binding(bound(text, find("transpose", ()), observed=observed), "naive").interpretations[0]
     assert (found.roles[2:], found.launch.covers) == (("rows", "cols"), ("rows", "cols"))
+
+
+@pytest.mark.parametrize(("threads", "formula"), [(9, ("cols*rows", "1", "1")), (3, ("cols", "1", "1")), (8, ())])
+def test_one_block_of_a_thread_for_each_element_is_as_large_as_the_data(threads: int, formula: tuple[str, ...]) -> None:
+    text = (
+        "#define N 9\n#define WIDTH 3\n"
+        "__global__ void flip(int *m, int *t) { int i = threadIdx.x; t[i % WIDTH * WIDTH + i / WIDTH] = m[i]; }\n"
+        "int main() { flip<<<1, threads()>>>(m, t); }\n"
+    )
+    arrays = tuple(SeenArgument(name, "int *", buffer=name, buffer_bytes=36) for name in "mt")
+    launch = SeenLaunch("flip", (), "main.cu", 4, (1, 1, 1), (threads, 1, 1), 0, arrays)
+    seen = ObservedRuns((SeenRun(("main.cu",), (launch,), ended=True),))
+    found = binding(bound(text, find("transpose", ()), observed=seen), "naive").interpretations[0]
+    assert found.launch.block_formula == formula
