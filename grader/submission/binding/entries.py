@@ -92,7 +92,15 @@ class Entry:
         places = {i: by_name[p.name] for i, p in enumerate(self.kernel.parameters) if p.name in by_name}
         changed = next((site.changed for site in self.sites if site.observed), ("", 0))
         return CompileTime(
-            constants, frozenset(changeable), self.template_values, filled, places, from_host, changed, self._handed()
+            constants,
+            frozenset(changeable),
+            self.template_values,
+            filled,
+            places,
+            from_host,
+            changed,
+            self._handed(),
+            self.shape.reaches(),
         )
 
     @property

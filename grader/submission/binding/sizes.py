@@ -38,6 +38,8 @@ class CompileTime:
     handed: Mapping[int, str] = field(default_factory=dict)
     """By the place of a parameter, what a launch hands in for it, where the kernel names that too: `N` of
     `k<<<…>>>(a, b, N)`."""
+    reaches: tuple[int, ...] = ()
+    """How many neighbours on either side the kernel may read, the likeliest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,9 @@ class NamedSizes:
     declared: tuple[tuple[str, int], ...]
     sources: tuple[tuple[str, str], ...] = ()
     """For constants that the host fills, the variable that it copies there."""
+    unsaid: tuple[tuple[str, int], ...] = ()
+    """The size that has a usual value and that nothing of the program is called after, with each value that the kernel
+    may be written for, the likeliest first."""
 
     @property
     def of_host(self) -> dict[str, str]:
@@ -70,19 +75,26 @@ class NamedSizes:
         built_in = [(role, fixed.constants[name]) for role, name in matched.items() if name not in fixed.changeable]
         settled = {*settled, *dict(built_in)}
         given = {*settled, *in_template, *matched}
-        built_in += [
-            (p.name, p.usual) for p in lab.parameters if p.is_size and p.usual is not None and p.name not in given
-        ]
+        usual = [(p.name, p.usual) for p in lab.parameters if p.is_size and p.usual is not None and p.name not in given]
+        built_in += usual
+        unsaid = dict.fromkeys((name, reach or value) for name, value in usual[:1] for reach in (*fixed.reaches, 0))
         constants = tuple((role, name) for role, name in matched.items() if name in fixed.changeable)
         constants += _same_in_array(constants, fixed)
         declared = tuple((role, value) for role, name in constants if (value := fixed.constants[name]) != SET_BY_HOST)
         # A kernel that is handed a size has to be right at others.
         constants += _handed_in_too(roles, constants, fixed, lab)
         sources = tuple(fixed.from_host.items())
-        return cls(constants, template if in_template else (), tuple(built_in), declared, sources)
+        return cls(
+            constants, template if in_template else (), tuple(built_in), declared, sources, tuple(dict.fromkeys(unsaid))
+        )
 
     def readings(self, lab: Lab) -> list[NamedSizes]:
-        """This, and with two constants in each other's place whose names are not the task's own: M and N."""
+        """This with each value of what is `unsaid`, and with two constants in each other's place whose names are not
+        the task's own: M and N."""
+        if self.unsaid:
+            plain = replace(self, unsaid=())
+            pinned = [{**dict(self.pinned), name: value} for name, value in self.unsaid]
+            return [r for one in pinned for r in replace(plain, pinned=tuple(one.items())).readings(lab)]
         by_role = dict(self.constants)
         in_array = [role for role, name in self.constants if "[" in name]
         if len(in_array) > 2 and len(set(in_array)) == len(in_array):

@@ -44,6 +44,12 @@ _TURNED = re.compile(r"\(\s*+([\w.]++)\s*+\+\s*+(?!\d)([\w.]++)\s*+\)\s*+(?:%|&(
 _USED = re.compile(r"\b[^\W\d]\w*+(?!\s*+=[^=])")
 _ADDED = re.compile(r"\b(\w++)(?=\s*+\+\s*+([\w.]++))")
 
+# `in[i - 1]`, `in[i + 1]`; `for (int k = -R; …)`, `for (int k = -WIDTH / 2; …)`.
+_NEIGHBOUR = re.compile(r"\b(\w++)\s*+([+-])\s*+(\d{1,2}+)\s*+\]")
+_WINDOW = re.compile(r"=\s*+-\s*+\(?\s*+(\w++)(\s*+/\s*+2\b)?+")
+_MAX_REACH = 16
+_MAX_REACHES = 4
+
 _SUBSCRIPT = re.compile(r"\b(\w++)\s*+\[([^\[\]]*+)\]")
 
 # `y` in `int y = blockIdx.y * TILE + threadIdx.y`.
@@ -147,6 +153,21 @@ class KernelShape:
                 if value is not None and 1 < value <= MAX_THREADS_PER_BLOCK and (not sizes or value <= max(sizes)):
                     widths.append(value)
         return max(widths, default=None)
+
+    def reaches(self) -> tuple[int, ...]:
+        """How many neighbours on either side it may read, the likeliest first; 0 before those that are a mere guess."""
+        beside = set(_NEIGHBOUR.findall(self.text))
+        both = [int(count) for name, sign, count in beside if sign == "+" and (name, "-", count) in beside]
+        found = [max(both)] if both else []
+        for name, half in _WINDOW.findall(self.text):
+            value = self.constants.integer(name, self.values)
+            found.append((value or 0) // 2 if half else value or 0)
+        found = [reach for reach in found if 0 < reach <= _MAX_REACH] or [0]
+        for name in sorted(set(WORD.findall(self.text))):
+            if name in self.constants.macros or self._is_constant(name):
+                value = self.constants.integer(name, self.values) or 0
+                found += [reach for reach in (value, value // 2 * (value % 2)) if 0 < reach <= _MAX_REACH]
+        return tuple(dict.fromkeys(found))[:_MAX_REACHES]
 
     def _is_constant(self, name: str) -> bool:
         return name in self.constants.values or name in self._template_values

@@ -344,5 +344,7 @@ def test_a_second_tile_of_both_matrices_is_no_row_or_column() -> None:
 def test_a_tile_with_padding_is_no_other_one_of_the_variant_without() -> None:
     text = kernel("flipSmem", "shared") + kernel("flipSmemPad", "padded") + kernel("flipSmemPadTwice", "padded")
     found = bound(text)
-    others = {name: [o.kernel.name for o in b.others] for name, b in found.bindings.items() if not isinstance(b, Missing)}
+    others = {
+        name: [o.kernel.name for o in b.others] for name, b in found.bindings.items() if not isinstance(b, Missing)
+    }
     assert others == {"shared": [], "padded": ["flipSmemPadTwice"]}

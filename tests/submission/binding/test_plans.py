@@ -496,3 +496,28 @@ def test_one_block_of_a_thread_for_each_element_is_as_large_as_the_data(threads:
     seen = ObservedRuns((SeenRun(("main.cu",), (launch,), ended=True),))
     found = binding(bound(text, find("transpose", ()), observed=seen), "naive").interpretations[0]
     assert found.launch.block_formula == formula
+
+
+@pytest.mark.parametrize(
+    ("before", "body", "radii"),
+    [
+        ("", "out[i] = (in[i - 1] + in[i] + in[i + 1]) / 3;", [1, 2]),
+        ("", "for (int k = -3; k <= 3; k++) s += in[i + k]; out[i] = s / 7;", [3, 2]),
+        ("#define K 4", "for (int k = -K; k <= K; k++) s += in[i + k]; out[i] = s / (2 * K + 1);", [4, 2]),
+        ("#define W 7", "for (int k = 0; k < W; k++) s += in[i + k - W / 2]; out[i] = s / W;", [2, 7, 3]),
+        ("#define RADIUS 4", "out[i] = (in[i - 1] + in[i + 1]) / RADIUS;", [None]),
+        # One side alone, as of the last element.
+        ("", "out[i] = in[n - 1] + in[i - 1];", [2]),
+        ("", "for (int k = -12345; k < 99; k++) s += in[i + k]; out[i] = s;", [2]),
+    ],
+)
+def test_the_radius_of_a_kernel_that_does_not_name_it_is_read_in_its_text(
+    before: str, body: str, radii: list[int | None]
+) -> None:
+    text = (
+        f"{before}\n__global__ void blur(const float *in, float *out, int n) {{ float s = 0;"
+        f" int i = blockIdx.x * blockDim.x + threadIdx.x; {body} }}\n"
+        "void run(float *in, float *out, int n) { blur<<<(n + 63) / 64, 64>>>(in, out, n); }\n"
+    )
+    found = binding(bound(text, find("box-blur", ())), "naive").interpretations
+    assert [dict(one.pinned).get("radius") for one in found] == radii
