@@ -40,6 +40,10 @@ _COMPARED_NUMBER = re.compile(r"\bif\s*\(\s*(\w+)\s*==\s*\d{1,2}\s*\)")
 _HOLDS_NUMBER = re.compile(
     r"\b(\w+)\s*=\s*(?:\(\w+\)\s*)?(?:std\s*::\s*)?(?:ato[il]|stoi|strtol)\s*\(\s*argv\s*\[\s*([1-9])\s*\]"
 )
+# `n = 1 << m`, `pow(2, m)`.
+_POWER_OF_TWO = re.compile(
+    r"(?:\b1[uUlL]{0,3}\s*<<\s*|\bpow[fl]?\s*\(\s*2(?:\.0?)?[fF]?\s*,\s*)(?:\(\w+\)\s*)?(\w+)\s*[);]"
+)
 _HOLDS_WORD = re.compile(r"\b(\w+)\s*(?:=\s*(?:(?:std\s*::\s*)?string\s*[({]\s*)?|[({]\s*)argv\s*\[\s*([1-9])\s*\]")
 _COMPARED_ARGUMENT = re.compile(r"\bargv\s*\[\s*([1-9])\s*\]\s*\)?\s*(?:,|==)\s*\"([^\"\n]{1,40})\"")
 _COMPARED_NAME = re.compile(
@@ -128,6 +132,9 @@ def ways_to_start(sources: Sequence[SourceText], sizes: Sequence[int] = (), thre
     """
     usual = tuple(str(size) for size in sizes) or (USUAL_SIZE,)
     text = "\n".join(without_comments(source.text) for source in sources)
+    if {name for name, _place in _HOLDS_NUMBER.findall(text)} & set(_POWER_OF_TWO.findall(text)):
+        # A program that is told an exponent: at 96 it would take 2 to that power for its size.
+        usual = tuple(str(int(size).bit_length()) for size in usual)
     reads = _READS_INPUT.search(text) is not None
     block = str(_side_of_tile(sources) or threads)
     stdin = "\n".join([*usual, *[block] * 16, ""]).encode() if reads else b""

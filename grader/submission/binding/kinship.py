@@ -46,7 +46,10 @@ def profile_of(kernel: Kernel, shape: KernelShape, roles: Sequence[str]) -> Prof
         for word in _WORD.findall(value)
         if word in by_name
     }
-    return Profile(SECOND_AXIS.search(shape.text) is not None, frozenset(staged))
+    macros = (shape.constants.macros.get(word) for word in set(_WORD.findall(shape.text)))
+    # `#define ty threadIdx.y`
+    texts = (shape.text, *(macro.body for macro in macros if macro is not None))
+    return Profile(any(SECOND_AXIS.search(text) for text in texts), frozenset(staged))
 
 
 def alike(lab: Lab) -> list[Variant]:

@@ -62,6 +62,10 @@ def test_a_file_beside_a_program_that_defines_the_same_functions_is_no_part_of_i
     [
         (MAIN, [96], [()]),
         ("int main(int c, char **argv) { int n = atoi(argv[1]); }", [96], [(), ("96",)]),
+        # The exponent of the size.
+        ("int main(int c, char **argv) { int m = atoi(argv[1]); int n = (1 << m); }", [96], [(), ("7",)]),
+        ("int main(int c, char **argv) { int m = atoi(argv[1]), n = pow(2, m); }", [96], [(), ("7",)]),
+        ("int main(int c, char **argv) { int m = atoi(argv[1]), n = 1 << k; }", [96], [(), ("96",)]),
         (
             "int main(int c, char **argv) { f(argv[1], argv[2]); }",
             [5, 1024],

@@ -339,6 +339,10 @@ def test_a_second_tile_of_both_matrices_is_no_row_or_column() -> None:
         found = names(bound(text, find("matmul", ())))
         assert [found[v] for v in ("row", "column")] == ["no_candidate"] * 2
         assert found["block"] in others
+    short = "#define ty threadIdx.y\n#define by blockIdx.y\n"
+    text = "".join(TILED.replace("NAME", name) for name in ("work", "other"))
+    text = short + text.replace("threadIdx.y", "ty").replace("blockIdx.y", "by")
+    assert names(bound(text, find("matmul", ())))["column"] == "no_candidate"
 
 
 def test_a_tile_with_padding_is_no_other_one_of_the_variant_without() -> None:
