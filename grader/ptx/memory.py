@@ -16,6 +16,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
 from typing import Any, Protocol
 
 import numpy as np
@@ -163,6 +164,19 @@ class Buffer:
         return self.memory.valid[: self.memory.size].view(np.bool_).copy()
 
 
+LEAST_MAPPED = 1 << 20
+
+
+def _untouched(size: int) -> Array:
+    """Zeros that take memory as they are touched: the heap would give such as were used before, and clear them."""
+    if size < LEAST_MAPPED:
+        return np.zeros(size, np.uint8)
+    try:
+        return np.frombuffer(mmap(-1, size, MAP_PRIVATE | MAP_ANONYMOUS), np.uint8)
+    except OSError as error:
+        raise MemoryError(str(error)) from error
+
+
 class Device:
     """Global memory: buffers live as long as the device.
 
@@ -219,7 +233,7 @@ class Device:
 
     def reserve(self, name: str, size: int) -> Buffer:
         """A buffer of zeros whose memory is taken as it is touched, for launches of which only some blocks are run."""
-        return Buffer(self._placed(name, "global", size, np.zeros(-(-size // 16) * 16, np.uint8)), self)
+        return Buffer(self._placed(name, "global", size, _untouched(-(-size // 16) * 16)), self)
 
     def allocate(
         self, name: str, space: str, size: int, initial: Array | None, initialised: bool, read_only: bool = False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import thread_time
+
 import numpy as np
 import pytest
 
@@ -463,3 +465,21 @@ def test_a_launch_leaves_the_digests_of_what_it_only_reads(body: str, grid: int,
         assert source.memory.digest == b"known"
         assert out.memory.digest is None
         out.write(np.zeros(65_536, np.int32))
+
+
+def test_reserved_memory_is_cleared_by_nobody() -> None:
+    # What was freed lies on the heap: zeros made of that would be written anew.
+    held = [np.full(16 << 20, 1, np.uint8) for _number in range(8)]
+    began = thread_time()
+    del held[1:7]
+    again = [np.full(16 << 20, 1, np.uint8) for _number in range(6)]
+    filled_s = thread_time() - began
+    del again
+    began = thread_time()
+    for number in range(60):
+        device = Device(seed=number)
+        reserved = device.reserve("a", 16 << 20)
+    assert thread_time() - began < filled_s
+    reserved.write(np.arange(4, dtype=np.int32))
+    assert reserved.memory.data[:5].tolist() == [0, 0, 0, 0, 1]
+    assert not reserved.memory.data[16:].any() and reserved.memory.data.size == 16 << 20

@@ -244,6 +244,8 @@ MAX_TEMPLATES = 4096
 # For what the grammar's own recovery from errors makes of a text: it takes no steps that could be counted.
 MAX_PARSE_S = 30.0
 MAX_PARSE_BYTES = 384 << 20
+BETWEEN_LOOKS_S = 0.005
+"""From one look at the memory to the next: it takes as long as a tenth of a small file."""
 CHUNK = 1 << 12
 _PAGE_BYTES = mmap.PAGESIZE
 
@@ -284,15 +286,16 @@ def _tree(data: bytes, source: SourceText) -> Node:
     from tree_sitter import Language, Parser
     from tree_sitter_cuda import language
 
-    deadline = time.thread_time() + MAX_PARSE_S
+    looked = time.thread_time()
+    deadline = looked + MAX_PARSE_S
     limit = _resident_bytes() + MAX_PARSE_BYTES
     calls = itertools.count()
     is_cancelled = False
 
     def cancel(_offset: int, _has_error: bool) -> bool:
-        nonlocal is_cancelled
-        if next(calls) % 64 == 0:
-            is_cancelled = time.thread_time() > deadline or _resident_bytes() > limit
+        nonlocal is_cancelled, looked
+        if next(calls) % 64 == 0 and (now := time.thread_time()) > looked + BETWEEN_LOOKS_S:
+            looked, is_cancelled = now, now > deadline or _resident_bytes() > limit
         return is_cancelled
 
     parser = Parser(Language(language()))
