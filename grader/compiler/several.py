@@ -12,7 +12,7 @@ import os
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
@@ -67,6 +67,7 @@ class Compilers:
         self._made: dict[_Program, dict[frozenset[str], Future[CompileResult]]] = {}
         self._expected: set[tuple[_Program, frozenset[str]]] = set()
         self.predicted_for = ""
+        self._kept: KeptCompiler | None = None
         self.widen(at_once)
 
     def widen(self, at_once: int) -> None:
@@ -94,6 +95,15 @@ class Compilers:
         """End the processes, but the first."""
         for process in self._started[1:]:
             process.close()
+        if self._kept is not None:
+            self._kept.close()
+
+    @property
+    def of_lab(self) -> KeptCompiler:
+        """What compiles the lab's own kernels; its process is started when one has to be compiled."""
+        with self._condition:
+            self._kept = self._kept or KeptCompiler(nvrtc_version=self.nvrtc_version)
+            return self._kept
 
     def nvrtc_version(self) -> str:
         """See `CompilerProcess.nvrtc_version`."""
@@ -181,32 +191,44 @@ MAX_KEPT = 500
 
 
 class KeptCompiler:
-    """Compiles for a GPU what is not a student's, and never sees a student's file.
+    """Compiles what is not a student's, and never sees a student's file.  What does not compile is not kept."""
 
-    The process that does it is started at once.  What does not compile is not kept.
-    """
+    def __init__(self, folder: Path | None = None, nvrtc_version: Callable[[], str] | None = None) -> None:
+        """folder: where programs are kept; None for `compiled` in the user's cache.
 
-    def __init__(self, folder: Path | None = None) -> None:
-        """folder: where programs are kept; None for `compiled` in the user's cache."""
+        nvrtc_version: who knows NVRTC's version already: the process is then started when something is to be compiled;
+        None: it is started at once.
+        """
         self._folder = folder if folder is not None else user_cache() / "compiled"
-        self._first = CompilerProcess()
-        self._process = Compilers(self._first, 1)
+        self._told_version = nvrtc_version
+        self._lock = threading.Lock()
+        self._process: Compilers | None = None
+        if nvrtc_version is None:
+            self._running()
         self._toolkits = sorted(map(str, header_folders(os.environ, sys.path)))
+
+    def _running(self) -> Compilers:
+        with self._lock:
+            if self._process is None:
+                self._first = CompilerProcess()
+                self._process = Compilers(self._first, 1)
+            return self._process
 
     def widen(self, at_once: int) -> None:
         """Have so many processes: see `Compilers`."""
-        self._process.widen(at_once)
+        self._running().widen(at_once)
 
     def close(self) -> None:
-        self._process.close()
-        self._first.close()
+        if self._process is not None:
+            self._process.close()
+            self._first.close()
 
     def nvrtc_version(self) -> str:
         """NVRTC's version, "13.5".
 
         Raises InternalError: NVRTC cannot be loaded.
         """
-        return self._process.nvrtc_version()
+        return self._told_version() if self._told_version is not None else self._running().nvrtc_version()
 
     def compile(
         self, sources: Mapping[str, str], names: Sequence[str], architecture: str, *, options: Sequence[str] = ()
@@ -218,7 +240,7 @@ class KeptCompiler:
         place = self._folder / f"{self._key(sources, [*names, *options], architecture)}.msgpack"
         with contextlib.suppress(OSError, msgspec.MsgspecError):
             return msgspec.msgpack.decode(place.read_bytes(), type=CompileResult)
-        result = self._process.compile(sources, names, architecture, options=options)
+        result = self._running().compile(sources, names, architecture, options=options)
         if result.ok:
             # Where it cannot be kept it is compiled the next time.
             with contextlib.suppress(OSError):

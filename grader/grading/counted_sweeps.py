@@ -43,6 +43,7 @@ class EmulatorSweeps:
     kept: points of the lab's own kernels by sweep and variant, from an earlier run; those that lack are added.
     at_once: programs that it may be given at the same time.
     expect: told what of the student's will be compiled to machine code too (`Compilers.expect`).
+    of_lab: compiles the lab's own kernels; None: as the student's.
     """
 
     def __init__(
@@ -53,10 +54,11 @@ class EmulatorSweeps:
         kept: KeptPoints | None = None,
         at_once: int = 1,
         expect: Callable[[Mapping[str, str], Sequence[str]], None] | None = None,
+        of_lab: Compiler | None = None,
     ) -> None:
         self._lab = lab
         self._oracle = oracle
-        self._compiler = compiler
+        self._compilers: dict[Owner, Compiler] = {"submission": compiler, "reference": of_lab or compiler}
         self._at_once = at_once
         self._expect = expect
         self._kept = kept if kept is not None else {}
@@ -65,15 +67,15 @@ class EmulatorSweeps:
 
     def run(self, targets: Sequence[Target], left_out: Mapping[str, Message]) -> list[SweepRecord]:
         """All of the lab's sweeps for some kernels; `left_out`: variants that are not swept, and why."""
-        pool = ThreadPoolExecutor(self._at_once)
+        pools = {owner: ThreadPoolExecutor(self._at_once) for owner in self._compilers}
         try:
-            programs = ProgramStore(self._compiler, ARCHITECTURE, pool)
+            programs = {o: ProgramStore(c, ARCHITECTURE, pools[o]) for o, c in self._compilers.items()}
 
             def order(point: PreparedPoint) -> None:
-                program = point.kernel.program(point.place.sizes)
+                store, program = programs[point.target.of], point.kernel.program(point.place.sizes)
                 if self._expect is not None and point.target.of == "submission":
-                    self._expect(programs.texts(program), program.expressions)
-                programs.order(program)
+                    self._expect(store.texts(program), program.expressions)
+                store.order(program)
 
             plans = {
                 sweep.id: planned(
@@ -81,13 +83,14 @@ class EmulatorSweeps:
                 )
                 for sweep in self._lab.sweeps
             }
-            trials = Trials(self._lab, self._oracle, programs, Emulator())
+            trials = {o: Trials(self._lab, self._oracle, store, Emulator()) for o, store in programs.items()}
             return [
                 record_of(sweep, "emulator", self._sweep(sweep, targets, plans[sweep.id], trials), left_out)
                 for sweep in self._lab.sweeps
             ]
         finally:
-            pool.shutdown(cancel_futures=True)
+            for pool in pools.values():
+                pool.shutdown(cancel_futures=True)
 
     def _is_kept(self, sweep: Sweep, target: Target) -> bool:
         return target.of == "reference" and (sweep.id, target.variant) in self._kept
@@ -97,14 +100,14 @@ class EmulatorSweeps:
         sweep: Sweep,
         targets: Sequence[Target],
         plans: Mapping[tuple[str, Owner], Sequence[PreparedPoint | SweepPoint]],
-        trials: Trials,
+        trials: Mapping[Owner, Trials],
     ) -> list[SweepPoint]:
         points: list[SweepPoint] = []
         for target in targets:
             if self._is_kept(sweep, target):
                 points += self._kept[sweep.id, target.variant]
             elif target.variant in sweep.variants:
-                line = self._line(sweep, target, plans.get((target.variant, target.of), ()), trials)
+                line = self._line(sweep, target, plans.get((target.variant, target.of), ()), trials[target.of])
                 if target.of == "reference":
                     self._kept[sweep.id, target.variant] = line
                 points += line

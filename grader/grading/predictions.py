@@ -113,8 +113,11 @@ def predict_all(
     own = {v.name: v for v in lab.variants}
     unknown = {key: reference_target(lab, own[name]).kernel for name, key in beside.values() if key not in _known}
     at_sizes = {name: _as_launched_at_most(kernel) for name, kernel in right.items()} | unknown
+    of_lab = stores_of(processor, ProgramStore(compiler.of_lab, ARCHITECTURE), compiler.of_lab)
     launches = {
-        key: kernel if isinstance(kernel, Message) else followed(kernel, sizes, processor, stores)
+        key: kernel
+        if isinstance(kernel, Message)
+        else followed(kernel, sizes, processor, of_lab if key in unknown else stores)
         for key, kernel in at_sizes.items()
     }
     outcomes = {

@@ -382,8 +382,10 @@ def count_work(
     targets, left_out = counted_sweeps.targets_of(lab, original, evidence)
     key = key_of({}, "", lab_files(lab), compilers.nvrtc_version(), architecture, "")
     cached = _known.setdefault(key, {})
-    at_once, expect = compilers.at_once, compilers.expect
-    return counted_sweeps.EmulatorSweeps(lab, oracle, compilers, cached, at_once, expect).run(targets, left_out)
+    sweeps = counted_sweeps.EmulatorSweeps(
+        lab, oracle, compilers, cached, compilers.at_once, compilers.expect, compilers.of_lab
+    )
+    return sweeps.run(targets, left_out)
 
 
 def measure_time(

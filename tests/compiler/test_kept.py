@@ -127,6 +127,44 @@ def test_ptx_is_what_machine_code_of_the_same_device_was_made_of(monkeypatch: py
     assert len(texts) == 5
 
 
+def test_who_is_told_the_version_starts_no_process_for_what_is_kept(
+    compiler: KeptCompiler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, version = compiler.compile({"k.cu": TEXT % "1"}, ["k"], "compute_75"), compiler.nvrtc_version()
+    started: list[CompilerProcess] = []
+    real = CompilerProcess.__init__
+
+    def noted(self: CompilerProcess, *arguments: Any) -> None:
+        started.append(self)
+        real(self, *arguments)
+
+    monkeypatch.setattr(CompilerProcess, "__init__", noted)
+    other = KeptCompiler(tmp_path / "kept", lambda: version)
+    assert other.compile({"k.cu": TEXT % "1"}, ["k"], "compute_75") == first and not started
+    assert other.compile({"k.cu": TEXT % "2"}, ["k"], "compute_75").ok and len(started) == 1
+    other.close()
+
+
+def test_the_lab_s_own_kernels_are_compiled_by_who_sees_no_student_s(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    by: dict[str, CompilerProcess] = {}
+    real = CompilerProcess.compile
+
+    def noted(self: CompilerProcess, sources: dict[str, str], *arguments: Any, **options: Any) -> CompileResult:
+        by[next(iter(sources))] = self
+        return real(self, sources, *arguments, **options)
+
+    monkeypatch.setattr(CompilerProcess, "compile", noted)
+    with CompilerProcess() as first, Compilers(first, 1) as compilers:
+        assert compilers.compile({"student.cu": TEXT % "1"}, ["k"], "compute_75").ok
+        assert compilers.of_lab.compile({"lab.cu": TEXT % "1"}, ["k"], "compute_75").ok
+        assert compilers.of_lab is compilers.of_lab
+    assert by["student.cu"] is first and by["lab.cu"] is not first
+    assert list(tmp_path.rglob("*.msgpack"))
+
+
 SEVERAL = """
 __global__ void first(float *a) { a[threadIdx.x] = 1; }
 __global__ void second(float *a) { a[threadIdx.x] = 2; }
