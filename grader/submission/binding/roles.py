@@ -18,6 +18,7 @@ MAX_SCALARS = 8
 MAX_PITCHED = 6
 """Numbers of a kernel that is handed how far apart rows lie."""
 IS_PITCH = re.compile(r"(?i)\w*(?:pitch|stride)\w*|ld[a-z]?|lead(?:ing)?_?dim\w*")
+IS_WINDOW = re.compile(r"(?i)\w*(?:window|win|kernel|filter|mask|taps|diameter)\w*|k_?(?:size|width|w)")
 FITS = 4.0
 NAMED = 2.0
 
@@ -98,7 +99,9 @@ def _other(
             return "=" + " * ".join(str(axis) for axis in parameter.shape)
     # A window is as wide as follows from its radius; a factor may follow from any size.
     for size in sizes:
-        texts = [f"2 * {size.name} + 1"] if size.usual is not None else []
+        if known_sizes.get(size.name) == size.usual is not None and _is_window(scalar, value):
+            return f"={window_of(size)}"
+        texts = [window_of(size)] if size.usual is not None else []
         if isinstance(value, float):
             texts += [f"1 / (2 * {size.name} + 1)", f"1 / {size.name}", size.name]
         for text in texts:
@@ -107,6 +110,14 @@ def _other(
                 if abs(computed - value) <= 1e-6 * abs(computed):
                     return f"={text}"
     return f"={value}"
+
+
+def window_of(radius: Parameter) -> str:
+    return f"2 * {radius.name} + 1"
+
+
+def _is_window(scalar: KernelParameter, value: int | float | None) -> bool:
+    return IS_WINDOW.fullmatch(scalar.name) is not None and isinstance(value, int) and value > 2 and value % 2 == 1
 
 
 def pitched(
@@ -366,10 +377,10 @@ class _Numbers:
 
     @property
     def has_window(self) -> bool:
-        """Whether one that would be a radius, though nobody calls it that, is as large as the window of the usual."""
+        """Whether one that would be a radius, though not called so, is as large as the usual window, or called one."""
         return any(
             (size := self.lab.parameter(role)).usual is not None
-            and value == 2 * size.usual + 1
+            and (value == 2 * size.usual + 1 or _is_window(scalar, value))
             and size.rank_of(scalar.name) is None
             for order in self.agreed
             for scalar, role, value in zip(self.scalars, order, self.whole, strict=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 from grader.lab import formula
 from grader.lab.records import Lab, Parameter
-from grader.submission.binding.roles import sizes_in
+from grader.submission.binding.roles import sizes_in, window_of
 from grader.submission.compile_time import MAX_ELEMENTS, SET_BY_HOST, match_sizes
 from grader.submission.cpp.constants import SIZES_OF_TYPES
 from grader.submission.kernels.records import Kernel, LaunchSite, SeenArgument
@@ -277,9 +277,17 @@ class OwnSizes:
             elif argument.buffer_bytes and parameter.is_pointer:
                 arrays.append((role, argument, parameter.dtype or self.lab.parameter(role).dtype))
         for size in self.lab.parameters:
-            # A window, "=2 * radius + 1", tells the radius where that is the usual one.
-            if size.is_size and size.usual is not None and size.name not in sizes and self._is_usual(size, by_name):
-                sizes[size.name] = size.usual
+            # A window, "=2 * radius + 1", tells the radius; another formula tells whether that is the usual one.
+            if size.is_size and size.usual is not None and size.name not in sizes:
+                windows = [
+                    by_name[p.name].value
+                    for p, r in zip(self.kernel.parameters, self.roles, strict=True)
+                    if r == f"={window_of(size)}" and p.name in by_name
+                ]
+                if windows and isinstance(windows[0], int):
+                    sizes[size.name] = (windows[0] - 1) // 2
+                elif self._is_usual(size, by_name):
+                    sizes[size.name] = size.usual
         for role, argument, dtype in arrays:
             solve(sizes, self.lab.parameter(role).shape, argument.buffer_bytes // SIZES_OF_TYPES.get(dtype, 4))
         return sizes

@@ -272,3 +272,13 @@ def test_one_kernel_that_is_launched_in_several_lines_is_told_where_another_is_m
             replace(LaunchSite("flip", n, (32, 1, 1), (), 0), observed=True, template_arguments=("0",)) for n in lines
         )
         assert launched_twice([entry]) == wanted
+
+
+def test_a_type_of_a_header_that_was_not_handed_in_makes_no_other_task_of_a_kernel() -> None:
+    """The compiler says which header is missing, so there has to be something to compile."""
+    text = (
+        '#include "matrix.h"\n'
+        "__global__ void naive(const Matrix in, Matrix out) { out.data[threadIdx.x] = in.data[threadIdx.x]; }\n"
+    )
+    assert binding(bound(text), "naive").kernel.name == "naive"
+    assert missing(bound(text.replace('#include "matrix.h"\n', "")), "naive").data["detail"] == "parameter"

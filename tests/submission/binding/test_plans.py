@@ -521,3 +521,33 @@ def test_the_radius_of_a_kernel_that_does_not_name_it_is_read_in_its_text(
     )
     found = binding(bound(text, find("box-blur", ())), "naive").interpretations
     assert [dict(one.pinned).get("radius") for one in found] == radii
+
+
+def test_one_block_as_large_as_the_data_grows_with_it_whatever_its_text_says() -> None:
+    text = (
+        "__global__ void blur(const float *in, float *out, int n, int radius)"
+        " { int i = threadIdx.x; out[i] = in[i]; }\n"
+        "void run(const float *a, float *b, int n, int threads) { blur<<<1, threads>>>(a, b, n, 2); }\nint main() {}\n"
+    )
+    arrays = [SeenArgument(name, "float *", buffer=name, buffer_bytes=2048) for name in ("in", "out")]
+    numbers = SeenArgument("n", "int", 512), SeenArgument("radius", "int", 2)
+    launch = SeenLaunch("blur", (), "main.cu", 2, (1, 1, 1), (512, 1, 1), 0, (*arrays, *numbers))
+    observed = ObservedRuns((SeenRun(("main.cu",), (launch,), ended=True),))
+    plan = binding(bound(text, find("box-blur", ()), observed=observed), "naive").interpretations[0].launch
+    assert (plan.block_formula, plan.grid_formula) == (("count", "1", "1"), ("1",))
+
+
+def test_blocks_of_a_square_in_one_row_are_those_of_both_sides() -> None:
+    text = (
+        "__global__ void flip(const float *a, float *b, int cols, int rows) { int per_row = cols / 32,"
+        " x = (blockIdx.x % per_row) * 32 + threadIdx.x, y = (blockIdx.x / per_row) * 32 + threadIdx.y;"
+        " b[x * rows + y] = a[y * cols + x]; }\n"
+        "void run(const float *a, float *b, int n)"
+        " { flip<<<(n / 32) * (n / 32), dim3(32, 32)>>>(a, b, n, n); }\nint main() {}\n"
+    )
+    arrays = [SeenArgument(name, "float *", buffer=name, buffer_bytes=4 << 20) for name in ("a", "b")]
+    numbers = SeenArgument("cols", "int", 1024), SeenArgument("rows", "int", 1024)
+    launch = SeenLaunch("flip", (), "main.cu", 2, (1024, 1, 1), (32, 32, 1), 0, (*arrays, *numbers))
+    observed = ObservedRuns((SeenRun(("main.cu",), (launch,), ended=True),))
+    plan = binding(bound(text, find("transpose", ()), observed=observed), "naive").interpretations[0].launch
+    assert integer(plan.grid_formula[0], {"rows": 64, "cols": 128}) == 8

@@ -243,3 +243,51 @@ def test_names_that_contradict_the_values_are_dropped() -> None:
     arrays = [(BLUR.parameter("in"), 64)]
     orders = [("count", "radius"), ("radius", "count"), ("count", "count")]
     assert agreeing(orders, [2, 64], arrays) == [("radius", "count")]
+
+
+@pytest.mark.parametrize(
+    ("lab", "numbers", "elements", "roles"),
+    [
+        # Rows of a square matrix that lie a whole number of 32 apart.
+        ("transpose", {"n": 1000, "pitch": 1024}, (1024000, 1024000), ("rows", "rows")),
+        # `cudaMallocPitch` of 500 by 300 and of 300 by 500.
+        (
+            "transpose",
+            {"pitchIn": 2048, "pitchOut": 1536, "rows": 300, "cols": 500},
+            (153600, 192000),
+            ("=cols * 4", "=rows * 4", "rows", "cols"),
+        ),
+    ],
+)
+def test_numbers_that_follow_from_sizes_are_told_by_what_was_seen(
+    lab: str, numbers: dict[str, int], elements: tuple[int, int], roles: tuple[str, ...]
+) -> None:
+    declared = ", ".join(f"int {name}" for name in numbers)
+    text = f"__global__ void naive(const float *in, float *out, {declared}) {{ out[1] = in[0]; }}"
+    (naive,) = kernels_in(parse(SourceText(Path("x.cu"), text, "utf-8")))
+    pairs = zip(("in", "out"), elements, strict=True)
+    arrays = [SeenArgument(name, "float*", buffer=name, buffer_bytes=4 * count) for name, count in pairs]
+    scalars = [SeenArgument(name, "int", value) for name, value in numbers.items()]
+    assert role_assignments(naive, find(lab), [*arrays, *scalars])[0] == ("in", "out", *roles)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "is_offered"),
+    [
+        # As wide as the window of the usual radius, and not called a radius; as wide as another's, and called a window.
+        ("w", 5, True),
+        ("window", 11, True),
+        ("kernelSize", 7, True),
+        ("window", 10, False),
+        ("halo", 5, False),
+        ("len2", 11, False),
+    ],
+)
+def test_a_number_may_be_the_width_of_a_window(name: str, value: int, is_offered: bool) -> None:
+    text = f"__global__ void naive(const float *in, float *out, int n, int {name}) {{ out[1] = in[0]; }}"
+    (naive,) = kernels_in(parse(SourceText(Path("x.cu"), text, "utf-8")))
+    arrays = [SeenArgument(array, "float*", buffer=array, buffer_bytes=40000) for array in ("in", "out")]
+    numbers = SeenArgument("n", "int", 10000), SeenArgument(name, "int", value)
+    orders = role_assignments(naive, find("box-blur"), [*arrays, *numbers])
+    assert (("in", "out", "count", "=2 * radius + 1") in orders) is is_offered
+    assert orders[0] == ("in", "out", "count", "radius")
