@@ -54,7 +54,7 @@ class Compilers:
     The processes belong to the thread that makes this: they end with it.
 
     first: one that is there already, and stays open.  at_once: how many there are then, the first among them.
-    waiting: who waits for one of them, in turn.
+    waiting: who waits for one of them, in turn.  waiting_behind: who goes on with other things meanwhile (`bulk`).
     predicted_for: the architecture ("sm_75") of the device that times are predicted for; "": of none.
     """
 
@@ -64,6 +64,7 @@ class Compilers:
         self._free = [first]
         self._condition = threading.Condition()
         self.waiting: deque[object] = deque()
+        self.waiting_behind: deque[object] = deque()
         self._made: dict[_Program, dict[frozenset[str], Future[CompileResult]]] = {}
         self._expected: set[tuple[_Program, frozenset[str]]] = set()
         self.predicted_for = ""
@@ -115,10 +116,24 @@ class Compilers:
         with self._condition:
             self._expected.add((_Program(tuple(sources.items()), (), self.predicted_for), frozenset(names)))
 
+    @property
+    def bulk(self) -> Bulk:
+        """The same for programs that are compiled long before they are needed: who waits for one goes before them."""
+        return Bulk(self)
+
     def compile(
-        self, sources: Mapping[str, str], names: Sequence[str], architecture: str, *, options: Sequence[str] = ()
+        self,
+        sources: Mapping[str, str],
+        names: Sequence[str],
+        architecture: str,
+        *,
+        options: Sequence[str] = (),
+        in_bulk: bool = False,
     ) -> CompileResult:
-        """As `CompilerProcess.compile`; where machine code is asked for too, PTX is what that is made of."""
+        """As `CompilerProcess.compile`; where machine code is asked for too, PTX is what that is made of.
+
+        in_bulk: see `bulk`.
+        """
         program = _Program(tuple(sources.items()), tuple(options), architecture)
         wanted = frozenset(names)
         with self._condition:
@@ -127,7 +142,7 @@ class Compilers:
             is_code_asked = is_code_asked or (code, wanted) in self._expected
         if is_code_asked and code != program:
             with contextlib.suppress(Exception):
-                result = self.compile(sources, names, code.architecture, options=options)
+                result = self.compile(sources, names, code.architecture, options=options, in_bulk=in_bulk)
                 if result.ok:
                     return result
         with self._condition:
@@ -137,9 +152,9 @@ class Compilers:
                 result = of_more.result()
                 if result.ok:
                     return replace(result, entries={name: result.entries[name] for name in wanted})
-        return self._compiled(program, list(names))
+        return self._compiled(program, list(names), in_bulk)
 
-    def _compiled(self, program: _Program, names: Sequence[str]) -> CompileResult:
+    def _compiled(self, program: _Program, names: Sequence[str], in_bulk: bool) -> CompileResult:
         wanted = frozenset(names)
         with self._condition:
             made = self._made.setdefault(program, {})
@@ -147,7 +162,7 @@ class Compilers:
             future = made.setdefault(wanted, Future())
         if is_first:
             try:
-                with self._taken() as process:
+                with self._taken(in_bulk) as process:
                     sources, options = dict(program.sources), program.options
                     future.set_result(process.compile(sources, names, program.architecture, options=options))
             except BaseException as error:
@@ -165,16 +180,16 @@ class Compilers:
         return next((f for names, f in made.items() if wanted < names and not any("<" in n for n in names)), None)
 
     @contextlib.contextmanager
-    def _taken(self) -> Iterator[CompilerProcess]:
+    def _taken(self, in_bulk: bool) -> Iterator[CompilerProcess]:
         with self._condition:
             # Who has much to be compiled lets others in between.
-            ticket = object()
-            self.waiting.append(ticket)
+            ticket, waiting = object(), self.waiting_behind if in_bulk else self.waiting
+            waiting.append(ticket)
             try:
-                while not self._free or self.waiting[0] is not ticket:
+                while not self._free or (self.waiting or waiting)[0] is not ticket:
                     self._condition.wait()
             finally:
-                self.waiting.remove(ticket)
+                waiting.remove(ticket)
                 self._condition.notify_all()
             # The one that has been there longest is ready soonest.
             process = self._free.pop(0)
@@ -184,6 +199,19 @@ class Compilers:
             with self._condition:
                 self._free.append(process)
                 self._condition.notify_all()
+
+
+class Bulk:
+    """Compiles behind others: see `Compilers.bulk`."""
+
+    def __init__(self, compilers: Compilers) -> None:
+        self._compilers = compilers
+
+    def compile(
+        self, sources: Mapping[str, str], names: Sequence[str], architecture: str, *, options: Sequence[str] = ()
+    ) -> CompileResult:
+        """See `Compilers.compile`."""
+        return self._compilers.compile(sources, names, architecture, options=options, in_bulk=True)
 
 
 MAX_KEPT = 500

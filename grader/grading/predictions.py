@@ -229,8 +229,8 @@ def swept(
     sweeps = {sweep.id: sweep for sweep in lab.sweeps if not sweep.host_memory}
     with ThreadPoolExecutor(compilers.at_once) as compiling:
         stores = (
-            ProgramStore(compilers, ARCHITECTURE, compiling),
-            ProgramStore(compilers, processor.architecture, compiling),
+            ProgramStore(compilers.bulk, ARCHITECTURE, compiling),
+            ProgramStore(compilers.bulk, processor.architecture, compiling),
         )
 
         def order(point: PreparedPoint) -> None:

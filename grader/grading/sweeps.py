@@ -39,7 +39,7 @@ from grader.grading.sweep_plan import Owner, Place, PreparedPoint, Target, infea
 from grader.lab.expected import Array, Oracle
 from grader.lab.records import Lab, ReferenceKernel, Sweep
 from grader.launching.backend import ARCHITECTURE, BufferArgument, LaunchOutcome, LaunchRequest
-from grader.launching.programs import ProgramStore
+from grader.launching.programs import Compiler, ProgramStore
 from grader.measured import Estimate, SweepPoint, SweepRecord
 from grader.message import Message, msg
 from grader.running.evidence import Evidence
@@ -54,7 +54,7 @@ from grader.timing.sampling import Samples
 from grader.timing.summary import folder, key_of
 
 if TYPE_CHECKING:
-    from grader.compiler.several import Compilers, KeptCompiler
+    from grader.compiler.several import Compilers
     from grader.gpu.part import Gpu
 
 
@@ -383,7 +383,7 @@ def count_work(
     key = key_of({}, "", lab_files(lab), compilers.nvrtc_version(), architecture, "")
     cached = _known.setdefault(key, {})
     sweeps = counted_sweeps.EmulatorSweeps(
-        lab, oracle, compilers, cached, compilers.at_once, compilers.expect, compilers.of_lab
+        lab, oracle, compilers.bulk, cached, compilers.at_once, compilers.expect, compilers.of_lab
     )
     return sweeps.run(targets, left_out)
 
@@ -425,7 +425,7 @@ def measure_time(
     own_types = {p.name: p.dtype for p in lab.parameters if p.is_array}
     # The lab's kernels are compiled in a process that never saw a student's file.
     gpu.compiler.widen(compilers.at_once)
-    by_owner: dict[Owner, Compilers | KeptCompiler] = {"submission": compilers, "reference": gpu.compiler}
+    by_owner: dict[Owner, Compiler] = {"submission": compilers.bulk, "reference": gpu.compiler}
     threads = {owner: ThreadPoolExecutor(compilers.at_once) for owner in by_owner}
     # No grading keeps others beside it from the device while it reads.
     reader = ThreadPoolExecutor(1) if compilers.at_once > 1 else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -207,7 +208,9 @@ def test_machine_code_that_is_expected_is_made_with_the_ptx(monkeypatch: pytest.
         assert not compilers.compile({"a.cu": TEXT % "1"}, ["k"], "compute_80").cubin
 
 
-def test_who_has_much_to_be_compiled_lets_others_in_between(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("in_bulk", [False, True])
+def test_who_waits_goes_before_what_is_compiled_in_bulk(monkeypatch: pytest.MonkeyPatch, in_bulk: bool) -> None:
+    """Three threads have a row to be compiled, one after the other of each; behind them one asks for a program."""
     begun, may_go = threading.Semaphore(0), threading.Semaphore(0)
     order: list[str] = []
     real = CompilerProcess.compile
@@ -219,23 +222,32 @@ def test_who_has_much_to_be_compiled_lets_others_in_between(monkeypatch: pytest.
         return real(self, sources, *arguments, **options)
 
     monkeypatch.setattr(CompilerProcess, "compile", slow)
-    texts = [TEXT % number for number in range(4)]
-    with CompilerProcess() as first, Compilers(first, 1) as compilers:
+    rows = [[TEXT % (10 * row + number) for number in range(2)] for row in range(3)]
+    with CompilerProcess() as first, Compilers(first, 1) as compilers, ThreadPoolExecutor(4) as threads:
+        one_by_one = compilers.bulk if in_bulk else compilers
 
-        def compile_all(several: Sequence[str]) -> None:
-            for text in several:
-                compilers.compile({"a.cu": text}, ["k"], "compute_75")
+        def compile_all(row: Sequence[str]) -> None:
+            for text in row:
+                one_by_one.compile({"a.cu": text}, ["k"], "compute_75")
 
-        with ThreadPoolExecutor(2) as threads:
-            much = threads.submit(compile_all, texts[:3])
-            begun.acquire(timeout=60)
-            other = threads.submit(compile_all, texts[3:])
-            while not compilers.waiting:
+        def waiting(number: int) -> None:
+            while len(compilers.waiting) + len(compilers.waiting_behind) < number:
                 time.sleep(0.001)
-            for _text in texts:
-                may_go.release()
-            much.result(), other.result()
-    assert order == [texts[0], texts[3], *texts[1:3]]
+
+        asked = [threads.submit(compile_all, rows[0])]
+        begun.acquire(timeout=60)
+        for number, row in enumerate(rows[1:], start=1):
+            asked.append(threads.submit(compile_all, row))
+            waiting(number)
+        asked.append(threads.submit(compilers.compile, {"a.cu": TEXT % "99"}, ["k"], "compute_75"))  # type: ignore[arg-type]
+        waiting(3)
+        for _text in range(7):
+            may_go.release()
+        for future in asked:
+            future.result()
+    # Each in its turn; who waits for a program does so for the one that is being compiled at most.
+    assert order.index(TEXT % "99") == (1 if in_bulk else 3)
+    assert sorted(order) == sorted([*itertools.chain(*rows), TEXT % "99"])
 
 
 def test_what_failed_is_asked_anew(monkeypatch: pytest.MonkeyPatch) -> None:
