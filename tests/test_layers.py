@@ -309,7 +309,6 @@ SUBMISSION_PARTS = [
     "folder",
     "kernels",
     "records",
-    "host_figures",
     "host_text",
     "structs",
     "compile_time",

@@ -19,7 +19,7 @@ from itertools import islice
 import msgspec
 
 from grader.message import Message
-from grader.programs.records import Observation
+from grader.programs.records import Observation, TimedSpan
 from grader.submission.kernels.records import SeenChange, SeenRun
 
 
@@ -155,6 +155,9 @@ def observation_on_lines(
     places = [(launch.file, launch.line) for launch in launches]
     places += [(finding.file, finding.line) for finding in findings if finding.line]
     places += [(copy.file, copy.line) for copy in observation.copies]
+    times = observation.times
+    spans = times.spans if times is not None else []
+    places += [(span.file, line) for span in spans for line in (span.line, span.begin_line) if line]
     messages = [finding.message for finding in findings] + ([observation.cause] if observation.cause else [])
     if any(place not in lines for place in places) or any(_names_a_line(message) for message in messages):
         return None
@@ -173,7 +176,13 @@ def observation_on_lines(
         ],
         findings=[msgspec.structs.replace(finding, line=at[finding.file, finding.line]) for finding in findings],
         copies=[dataclasses.replace(copy, line=at[copy.file, copy.line]) for copy in observation.copies],
+        times=times and msgspec.structs.replace(times, spans=[_span_on_lines(span, at) for span in spans]),
     )
+
+
+def _span_on_lines(span: TimedSpan, at: Mapping[tuple[str, int], int]) -> TimedSpan:
+    line, begin_line = (at[span.file, one] if one else 0 for one in (span.line, span.begin_line))
+    return msgspec.structs.replace(span, line=line, begin_line=begin_line)
 
 
 def _names_a_line(said: object) -> bool:

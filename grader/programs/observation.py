@@ -19,6 +19,7 @@ from grader.message import msg
 from grader.processes.limits import IS_LINUX
 from grader.programs import own_check, starts
 from grader.programs.execution import TOO_LARGE, Setting, run_each
+from grader.programs.figures import wrong_figures
 from grader.programs.records import MAX_COPIES, MAX_LAUNCHES, Observation, ProgramFinding, RunLimits, Start
 from grader.programs.remembered import Stored
 from grader.programs.runs_with_kernels import (
@@ -134,7 +135,10 @@ def _runs_and_results(
 ) -> list[SeenRun]:
     """Return the runs of one program that show something new, last one with its kernels executed."""
     results = Results(ways)
-    runs = _runs(files, ways, choices, setting, results)
+    runs, observations = _runs(files, ways, choices, setting, results)
+    own = [one for one in observations if not one.falsified]
+    figures = tuple(wrong_figures(own, {source.file: source.text for source in files}))
+    runs[0] = dataclasses.replace(runs[0], faults=(*runs[0].faults, *figures))
     if results.forgiven is not None and results.forgiven[1].launches:
         start, observation = results.forgiven
         runs.append(dataclasses.replace(seen_run(files, observation, start), forgiven=True, faults=(), said=()))
@@ -193,8 +197,9 @@ def _launched(runs: Iterable[SeenRun]) -> set[str]:
 
 def _runs(
     files: Sequence[SourceText], ways: Sequence[Start], choices: Sequence[Start], setting: Setting, results: Results
-) -> list[SeenRun]:
-    """All runs of one program that show something of its launches which those before did not.
+) -> tuple[list[SeenRun], list[Observation]]:
+    """All runs of one program that show something of its launches which those before did not, and what was observed
+    first, in those for results as well.
 
     choices: what it is given besides, where some of its kernels were not launched.
     """
@@ -223,7 +228,8 @@ def _runs(
         is_last_word = bool(started[-1].arguments) or not any(way.arguments for way in ways)
         return has_all() or (is_last_word and (observation.cause is not None and observation.cause.id in TOO_LARGE))
 
-    observations = run_each(sources, ways, TRACED, setting, is_enough, results.then)[: len(started) or 1]
+    every = run_each(sources, ways, TRACED, setting, is_enough, results.then)
+    observations = every[: len(started) or 1]
     runs = [seen_run(files, observation, way) for observation, way in zip(observations, ways, strict=False)]
     # Those that come with sizes need not be as large as the program is by itself.
     with_sizes = bool(choices) and (len(choices[0].arguments) > 1 or bool(choices[0].stdin))
@@ -235,8 +241,9 @@ def _runs(
     # What is refused whatever it works upon is refused with kernels run, too.
     refused = {launch.kernel for run in runs if not run.arguments for launch in run.launches if launch.refused}
     if wanted <= kernels | refused or not any(run.ended or (run.cause and run.cause.id in TOO_LARGE) for run in runs):
-        return _telling(runs)
-    return _telling([*runs, *_further(files, ways, runs[: len(ways)], wanted, kernels, setting)])
+        return _telling(runs), every
+    further = _further(files, ways, runs[: len(ways)], wanted, kernels, setting)
+    return _telling([*runs, *further]), every
 
 
 def _further(

@@ -62,6 +62,8 @@ class RunLimits(msgspec.Struct, frozen=True):
     looks: what goes into launches and copies is looked at, for what can be told of it.
     forgives: a call that fails for a fault which is told does nothing, and the program hears of no error: for who wants
     to know what it would launch.
+    marks_times: each launch and each copy takes a time of its own, a long or a short one, by which a figure that the
+    program prints is known.
     falsifies: floating-point results of kernels are others when the host gets them: all larger ("up") or smaller
     ("down"), or those of each copy's second half smaller ("half"): for who wants to know whether that is noticed.
     launch_seconds: of processor time; on a GPU, that the host waits for it.
@@ -88,12 +90,49 @@ class RunLimits(msgspec.Struct, frozen=True):
     fills: bool = False
     looks: bool = True
     forgives: bool = False
+    marks_times: Literal["", "long", "short"] = ""
     falsifies: Literal["", "half", "up", "down"] = ""
 
 
 def for_gpu(limits: RunLimits, seconds: float) -> RunLimits:
     """Limits of a run whose kernels a GPU runs, which has memory of its own: each may take so many seconds."""
     return msgspec.structs.replace(limits, looks=False, fills=False, device_bytes=NO_LIMIT, launch_seconds=seconds)
+
+
+MAX_TIMES = 400
+
+
+class TimedSpan(msgspec.Struct, frozen=True):
+    """A time that two events took: how long, and which launches and copies of the run lie in it, from and to.
+
+    line: in which the program asks for it.  begin_line: in which the first event is recorded, 0: in another file.
+    """
+
+    nanoseconds: float
+    launches: tuple[int, int]
+    copies: tuple[int, int]
+    file: str = ""
+    line: int = 0
+    begin_line: int = 0
+
+
+class ClockRead(msgspec.Struct, frozen=True):
+    """What the host read off its clock, and how many launches and copies there were before.
+
+    pending: of the launches, how many the host had not waited for.
+    """
+
+    nanoseconds: int
+    launches: int
+    copies: int
+    pending: int
+
+
+class Times(msgspec.Struct):
+    """The first `MAX_TIMES` times that a program took by events, and as many readings of its clock."""
+
+    spans: list[TimedSpan] = []
+    reads: list[ClockRead] = []
 
 
 class ProgramFinding(msgspec.Struct, frozen=True):
@@ -299,6 +338,7 @@ class Observation(msgspec.Struct):
     copies: between host and device, the first `MAX_COPIES` in their order.
     checked: of a run on a GPU, how many launches the emulator has run after it, see `grader.programs.card_times`;
       check_ended: why not all of them, or why it did not come to the program's end.
+    times: that it took, of a run that marks them.
     falsified: kernels whose results the host got falsified, see `RunLimits`.
     largest: absolute value of the floating-point numbers of kernels' results that were copied to the host.
     """
@@ -317,6 +357,7 @@ class Observation(msgspec.Struct):
     opened: dict[str, str] = {}
     device: str = ""
     copies: list[SeenCopy] = []
+    times: Times | None = None
     falsified: list[str] = []
     largest: float = 0.0
     checked: int | None = None

@@ -18,7 +18,12 @@ from grader.ptx.limits import STEPS_AFTER_FAULT, STEPS_PER_LAUNCH
 from grader.submission.kernels.records import Unnoticed
 
 TRACED = RunLimits(
-    executes=False, host_instructions=3_000_000_000, host_bytes=1 << 30, device_bytes=1 << 30, kernel_instructions=0
+    executes=False,
+    host_instructions=3_000_000_000,
+    host_bytes=1 << 30,
+    device_bytes=1 << 30,
+    kernel_instructions=0,
+    marks_times="long",
 )
 FORGIVING = msgspec.structs.replace(TRACED, forgives=True)
 WITH_RESULTS = RunLimits(
@@ -29,6 +34,7 @@ WITH_RESULTS = RunLimits(
     steps_after_fault=STEPS_AFTER_FAULT,
     kernel_instructions=60_000_000,
     kernel_steps=STEPS_PER_LAUNCH,
+    marks_times="short",
 )
 """Limits of a run whose results count: at such sizes kernels take a small part of a grading."""
 FEWEST_PER_THREAD = 20

@@ -24,7 +24,6 @@ from grader.submission.cpp.tree import (
     node_text,
     qualifiers_of,
 )
-from grader.submission.host_figures import wrong_figures
 from grader.submission.records import Submission
 from grader.submission.source import SourceText
 
@@ -48,8 +47,7 @@ def mistakes_of_host(submission: Submission) -> tuple[HostMistake, ...]:
 def mistakes_in(file: str, text: str) -> tuple[tuple[int, Message], ...]:
     """Line and message of each mistake that a text of host code shows."""
     parsed = parse(SourceText(Path(file), text, "utf-8"))
-    found = (*_other_kinds(parsed), *_overflows(parsed), *_zero_quotients(parsed), *_elements_for_bytes(parsed))
-    return (*found, *wrong_figures(parsed))
+    return (*_other_kinds(parsed), *_overflows(parsed), *_zero_quotients(parsed), *_elements_for_bytes(parsed))
 
 
 # -- kinds of page-locked memory -------------------------------------------------------

@@ -254,14 +254,6 @@ OF_HOST: Texts = {
         "{function}() counts in bytes and is given {amount}, a number of elements: it goes through a part of {array} "
         "only. Give it {amount} * sizeof({type})."
     ),
-    "milliseconds": N_(
-        "{function}() gives billions a second for a time in seconds; {name}, which cudaEventElapsedTime() fills, is in "
-        "milliseconds: the figure is 1000 times too small. Hand over {name} / 1e3."
-    ),
-    "other_row": N_(
-        "The row “{row}” shows {name}, which is shown in the row “{own_row}” as well; {other} is shown by itself in no "
-        "row. Print {other} here."
-    ),
     "other_type": N_(
         "{host} holds numbers of type {other}, while {kernel} takes {array} for {type}: a copy moves bytes and "
         "converts nothing."

@@ -158,56 +158,6 @@ def test_elements_where_a_call_takes_bytes(code: str, shown: tuple[str, str, str
     assert data == ([(4, *shown)] if shown is not None else [])
 
 
-RATE = "double gflops(int n, double t) {{ return {rate}; }}\nvoid f(int n) {{ float ms = 0;\n{more}\n{call};\n}}"
-FILLED, PRINTED = "cudaEventElapsedTime(&ms, p, q);", 'printf("%f", gflops(n, ms))'
-
-
-@pytest.mark.parametrize(
-    ("rate", "more", "call", "is_told"),
-    [
-        ("2.0 * n * n * n / t / 1e9", FILLED, PRINTED, True),
-        ("2.0 * n * n * n / (t * 1e9)", FILLED, "double g = gflops(n, ms)", True),
-        ("2.0 * n * n * n * 1e-9 / t", FILLED, PRINTED, True),
-        ("2.0 * n * n * n / t / 1e6", FILLED, PRINTED, False),
-        ("2.0 * n * n * n / (t * 1e6)", FILLED, PRINTED, False),
-        ("2.0 * n * n * n / (t / 1000) / 1e9", FILLED, PRINTED, False),
-        ("2e3 * n * n * n / t / 1e9", FILLED, PRINTED, False),
-        ("2.0 * n * n * n / t / 1e9", FILLED + " ms /= 1000;", PRINTED, False),
-        ("2.0 * n * n * n / t / 1e9", "ms = seconds();", PRINTED, False),
-        ("2.0 * n * n * n / t / 1e9", FILLED, 'printf("%f", gflops(n, ms / 1e3))', False),
-        ("2.0 * n * n * n / t / 1e9", FILLED, 'printf("%f", gflops(n, ms) * 1000)', False),
-        ("2.0 * n * n * n / t / 1e9", FILLED, 'printf("%f TFLOP/s", gflops(n, ms))', False),
-    ],
-)
-def test_milliseconds_for_a_rate_of_seconds(rate: str, more: str, call: str, is_told: bool) -> None:
-    assert told(RATE.format(rate=rate, more=more, call=call)) == ([(4, "milliseconds")] if is_told else [])
-
-
-ROWS = """int main() {{ double tNaive = f(0), tShared = f(1), tPadded = f(2);
-printf("naive  %9.2f us\\n", tNaive);
-printf("shared %9.2f us, %.2f\\n", tShared, tNaive / tShared);
-printf("{row} %9.2f us, %.2f\\n", {first}, tNaive / tPadded);
-{more} }}"""
-
-
-@pytest.mark.parametrize(
-    ("row", "first", "more", "is_told"),
-    [
-        ("padded", "tShared", "", True),
-        ("padded", "tPadded", "", False),
-        # Another row, one of two, another form, or one that shows its own time elsewhere.
-        ("tiled", "tShared", "", False),
-        ("shared again, padded", "tShared", "", False),
-        ("padded after", "tShared", "", False),
-        ("padded", "tShared", 'printf("%f", tPadded);', False),
-        ("padded", "tShared", "std::cout << tPadded;", False),
-    ],
-)
-def test_the_time_of_one_variant_in_the_row_of_another(row: str, first: str, more: str, is_told: bool) -> None:
-    assert told(ROWS.format(row=row, first=first, more=more)) == ([(4, "other_row")] if is_told else [])
-    assert told(ROWS.format(row=row, first=first, more=more).replace("tNaive);", "1.0);")) == []
-
-
 def test_sums_of_thousands_of_terms_are_read_to_a_depth() -> None:
     depth = 3000
     text = f"int main() {{ int n = {'(' * depth}1{' + 1)' * depth}; int big = n * n; return big; }}"

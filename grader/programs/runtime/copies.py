@@ -21,6 +21,7 @@ from grader.programs.runtime.outcomes import falsify, note_largest
 from grader.programs.runtime.registration import load
 from grader.programs.runtime.silent import overwritten, read
 from grader.programs.runtime.state import CudaError, Handlers, State
+from grader.programs.runtime.streams import takes
 from grader.submission.kernels.records import SeenCopy
 
 MAX_ROWS = 1 << 22
@@ -278,7 +279,7 @@ def transfer(
     if len(pieces) == 1:
         silent.check_size(state, target.allocation if target.is_device else origin.allocation, total, place)
     # About what PCI Express 3 and a device's own memory do.
-    stream.ready_ns += 4_000 + int(total / (200 if target.is_device and origin.is_device else 12))
+    takes(state, stream, 4_000 + int(total / (200 if target.is_device and origin.is_device else 12)))
     state.written(target.allocation)
     if blocking:
         state.wait(stream.clock, stream.ready_ns)
@@ -376,7 +377,7 @@ def fill(state: State, pointer: int, value: int, rows: Rows, stream: Stream, pla
     _note(state, "set", side, total, place, byte=pattern[0] if unit == 1 else 0)
     overwritten(state, side.allocation, side.offset, total, place)
     side.allocation.origins = {"copied"} if any(pattern) else {"zeroed"}
-    stream.ready_ns += 2_000 + total // 200
+    takes(state, stream, 2_000 + total // 200)
 
 
 def memset(state: State, place: Place, pointer: int, value: int, size: int) -> None:

@@ -22,6 +22,7 @@ from grader.programs.runtime.ordering import Pending, Place, Stream
 from grader.programs.runtime.outcomes import judge
 from grader.programs.runtime.silent import Step, check_counts, may_lack_size, step_of, took_step
 from grader.programs.runtime.state import Kernel, State
+from grader.programs.runtime.streams import LAUNCH_NS, takes
 from grader.submission.kernels.records import SeenArgument, SeenLaunch
 
 MOST_PLANS = 256
@@ -144,7 +145,7 @@ class Plan:
             if record is not None:
                 record.status, record.error = "failed", name_of(end.outcome.code)
             raise
-        stream.ready_ns += 5_000
+        takes(state, stream, LAUNCH_NS, kernel)
         state.pending.append(Pending(kernel.display, stream.number, ticket, place, number))
         return 0 if outcome is None else self._ended(state, described, raw, record, outcome)
 

@@ -30,6 +30,7 @@ from grader.programs.runtime.outcomes import Configured, failed, judge, of_null,
 from grader.programs.runtime.registration import entry_of
 from grader.programs.runtime.silent import after_kernel, before_kernel, check_counts, note_arrays, step_of, took_step
 from grader.programs.runtime.state import CudaError, Handlers, Kernel, State
+from grader.programs.runtime.streams import LAUNCH_NS, takes
 from grader.submission.kernels.records import SeenLaunch
 
 OBSERVED_REPEATS = 3
@@ -212,7 +213,7 @@ def _launch(
         note_arrays(record, buffers)
     if not state.limits.executes:
         record.status = "traced"
-        stream.ready_ns += 5_000
+        takes(state, stream, LAUNCH_NS, kernel)
         state.pending.append(Pending(kernel.display, stream.number, ticket, place, state.launch_count))
         return 0
     # A kernel may touch every page of what is allocated.
@@ -232,7 +233,7 @@ def _launch(
             state.texts_held.append(Text(outcome.printf.encode(), kernel.display, stream.number, ticket, place))
     else:
         outcome = Outcome("too_large")
-    stream.ready_ns += 5_000
+    takes(state, stream, LAUNCH_NS, kernel)
     if outcome.thread_instructions:
         seconds = outcome.thread_instructions / (state.model.multiprocessors * state.model.cores_per_multiprocessor)
         stream.ready_ns += int(seconds / state.model.clock_khz * 1e6)

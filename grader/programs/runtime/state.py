@@ -15,7 +15,7 @@ from grader.message import Message, msg
 from grader.programs.device import Device, LateEnd
 from grader.programs.device_memory import Allocation
 from grader.programs.moved import ProgramText
-from grader.programs.records import LIBRARY, MAX_STEPS, DeviceCall, ProgramFinding, RunLimits
+from grader.programs.records import LIBRARY, MAX_STEPS, DeviceCall, ProgramFinding, RunLimits, Times
 from grader.programs.runtime import ordering
 from grader.programs.runtime.devices import STICKY, Model, name_of
 from grader.programs.runtime.devices import CudaError as CudaError
@@ -151,8 +151,8 @@ class State:
         """The same of times behind which nothing was launched yet, with how many launches there were before."""
         self.timed_from: set[ordering.Place] = set()
         """Where events are recorded that other times begin at: what an empty time takes may be taken off these."""
-        self.touched_bytes = 0
-        self.resident_bytes = 0
+        self.touched_bytes = self.resident_bytes = 0
+        self.times = Times()
         self.allocated_bytes = 0
         self.instructions_left, self.steps_left = limits.kernel_instructions, limits.kernel_steps
         self.hollow = not limits.executes

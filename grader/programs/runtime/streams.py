@@ -10,12 +10,14 @@ from functools import lru_cache
 
 from grader.message import msg
 from grader.programs.moved import end_of_block
+from grader.programs.records import MAX_TIMES, ClockRead, TimedSpan
 from grader.programs.runtime.memory import nothing
-from grader.programs.runtime.ordering import Event, Pending, Place, Stream, join
-from grader.programs.runtime.state import NOT_READY, CudaError, Handlers, State
+from grader.programs.runtime.ordering import Event, Pending, Place, Stream, join, marked_ns
+from grader.programs.runtime.state import NOT_READY, CudaError, Handlers, Kernel, State
 
 MAX_HANDLES = 10_000
 HIGHEST_PRIORITY = -5
+POLL_NS = 1_000_000
 LEAST_TIMED_NS = 5000
 """Host time between two events with nothing between them: less than any work takes."""
 _ELAPSED = re.compile(r"\bcudaEventElapsedTime\s*\(\s*&?\s*(\w+)")
@@ -23,6 +25,23 @@ _OF_ALL = re.compile(r"total|overall|cumul|whole|all|sum", re.IGNORECASE)
 ACCESS_POLICY, SYNCHRONIZATION, PRIORITY, DOMAIN_MAP, DOMAIN = 1, 3, 8, 9, 10
 ATTRIBUTES = {ACCESS_POLICY: 32, SYNCHRONIZATION: 4, PRIORITY: 4, DOMAIN_MAP: 2, DOMAIN: 4}
 """Attributes of streams by `cudaLaunchAttributeID`: sizes of their values in bytes."""
+
+
+LAUNCH_NS = 5_000
+"""What a launch takes beside its threads' time."""
+MARKED_NS = {"long": (20_000_000, 4_000_000), "short": (100_000, 20_000)}
+"""What a launch, and any other step, takes at least in a run that marks times: with long ones times show many digits,
+with short ones rates do."""
+
+
+def takes(state: State, stream: Stream, usual_ns: int, kernel: Kernel | None = None) -> None:
+    """Let a step of a stream take its time: one of its own in a run that marks times."""
+    if marks := state.limits.marks_times:
+        # Means of several launches are told from another kernel's, too.
+        of_kernel = next((at for at, one in enumerate(state.kernels.values(), 1) if one is kernel), 0)
+        least_ns = MARKED_NS[marks][kernel is None]
+        usual_ns = marked_ns(least_ns, of_kernel, state.launch_count + (len(state.copies) << 32))
+    stream.ready_ns += usual_ns
 
 
 def stream_create(state: State, place: Place, stream: int, flags: int = 0, priority: int = 0) -> None:
@@ -106,10 +125,17 @@ def _after_fault(state: State) -> None:
         raise CudaError(state.sticky)
 
 
+def _not_ready(state: State, until_ns: int) -> int:
+    """Let time pass for a host that asks again and again, where steps take longer than they need to."""
+    if state.limits.marks_times:
+        state.now_ns = max(state.now_ns, min(until_ns, state.now_ns + POLL_NS))
+    return NOT_READY
+
+
 def stream_query(state: State, place: Place, stream: int) -> int:
     queue = state.stream(stream)
     if not state.gpu.has_done(queue, state.now_ns):
-        return NOT_READY
+        return _not_ready(state, queue.ready_ns)
     state.wait(queue.clock, queue.ready_ns)
     return 0
 
@@ -167,6 +193,7 @@ def event_record(state: State, place: Place, event: int, stream: int) -> None:
     mark.ready_ns = max(state.now_ns, queue.ready_ns) + 500
     queue.ready_ns = mark.ready_ns
     mark.launches, mark.place, mark.at_ns, mark.timed = state.launch_count, place, state.now_ns, (None, 0)
+    mark.copies = len(state.copies)
     state.gpu.record(mark, queue)
 
 
@@ -181,7 +208,7 @@ def event_synchronize(state: State, place: Place, event: int) -> None:
 def event_query(state: State, place: Place, event: int) -> int:
     mark = _event(state, event)
     if mark.recorded and not state.gpu.has_done(mark, state.now_ns):
-        return NOT_READY
+        return _not_ready(state, mark.ready_ns)
     state.wait(mark.clock, mark.ready_ns, has_waited=True)
     return 0
 
@@ -198,6 +225,10 @@ def event_elapsed(state: State, place: Place, milliseconds: int, start: int, sto
         raise CudaError(NOT_READY, state.tell("event_not_reached", "error", message, place))
     elapsed_ms = state.gpu.elapsed_ms(first, last)
     state.guest.pack("f", milliseconds, elapsed_ms)
+    if state.limits.marks_times and len(state.times.spans) < MAX_TIMES:
+        within = (first.launches, last.launches), (first.copies, last.copies)
+        begin_line = first.place.line if first.place.file == place.file else 0
+        state.times.spans.append(TimedSpan(elapsed_ms * 1e6, *within, place.file, place.line, begin_line))
     # Either of two streams may be through first.
     if elapsed_ms < 0 and last.at_ns < first.at_ns:
         state.tell("event_order", "warning", msg("programs.event_order"), place)
@@ -266,6 +297,9 @@ def clock_read(state: State) -> int:
         place = Place(between[-1].line, between[-1].file)
         state.tell("time_of_failed_launch", "error", msg("programs.clock_of_failed_launch", kernels=names), place)
     state.launches_at_clock = state.launch_count
+    if state.limits.marks_times and len(state.times.reads) < MAX_TIMES:
+        pending = len({item.number for item in state.pending})
+        state.times.reads.append(ClockRead(state.now_ns, state.launch_count, len(state.copies), pending))
     return state.now_ns
 
 

@@ -295,6 +295,7 @@ class ProgramRun:
             opened=self._wasi.opened,
             device=self._card.model.name if self._card is not None else "",
             copies=state.copies,
+            times=state.times if self._limits.marks_times else None,
             falsified=state.falsified,
             largest=state.largest,
         )

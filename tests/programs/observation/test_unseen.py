@@ -148,6 +148,29 @@ def test_a_time_that_ends_before_anything_is_launched(tmp_path: Path) -> None:
     assert [(fault.kind, fault.line) for fault in run.faults if not fault.is_untidy] == [("event_of_nothing", 15)]
 
 
+@pytest.mark.parametrize(
+    ("begun", "printed", "told"),
+    [
+        ("", "%.4f ms", []),
+        ("", "%.4f s", [(18, "programs.figure_unit")]),
+        ("cudaMemcpy(d, in, bytes, cudaMemcpyHostToDevice);", "kernel: %.4f ms", [(15, "programs.figure_with_copy")]),
+    ],
+)
+def test_a_time_tells_what_it_is_of(begun: str, printed: str, told: list[tuple[int, str]], tmp_path: Path) -> None:
+    path = tmp_path / "p.cu"
+    before = f"cudaEvent_t a, b; cudaEventCreate(&a); cudaEventCreate(&b); cudaEventRecord(a);\n    {begun}\n"
+    after = (
+        "cudaEventRecord(b);\n    cudaEventSynchronize(b); float ms; cudaEventElapsedTime(&ms, a, b); "
+        f'printf("twice {printed}\\n", ms);\n'
+    )
+    lines = PROGRAM.split("\n")
+    at = next(number for number, line in enumerate(lines) if "twice<<<" in line)
+    path.write_text("\n".join([*lines[:at], before + lines[at], after, *lines[at + 1 :]]))
+    (run, _with_results) = observed([SourceText(path, path.read_text(), "utf-8")]).runs
+    figures = [(fault.line, fault.message.id) for fault in run.faults if fault.kind == "figure"]
+    assert figures == told
+
+
 def test_a_program_that_is_too_large_by_itself_is_made_smaller_and_told_no_block(tmp_path: Path) -> None:
     path = tmp_path / "p.cu"
     text = PROGRAM.replace(
