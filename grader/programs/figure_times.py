@@ -8,8 +8,8 @@ around it say what it is meant to be.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections import Counter
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -24,6 +24,8 @@ MOST_APART = 6
 MOST_TIMES = 3000
 MOST_EMPTY_NS = 100.0
 """What a printed time of nothing may be off by for its digits."""
+EPOCH_NS = 500.0
+"""What double precision leaves out of a difference of two times since 1970, in whatever unit."""
 SINGLE = 1e-6
 """Of a number: what single precision leaves out of it."""
 _END = r"(?![\w/·*])"
@@ -82,6 +84,8 @@ class Seen:
     spans: list[Span]
     readings: dict[int, list[Reading]] = field(default_factory=dict)
     """By number, which times it may be as it is meant."""
+    mixed_up: set[int] = field(default_factory=set)
+    """Lines of the output with a time that is another than their words say."""
 
     def launches(self, span: Span) -> list[SeenLaunch]:
         return self.observation.launches[slice(*span.launches)]
@@ -153,15 +157,17 @@ class _Index:
         self._keys = [row[0] for row in self._rows]
 
     def near(self, nanoseconds: float, tolerance: float) -> list[Reading]:
+        """Return the times of so many nanoseconds; what was read off a clock may have been rounded before."""
         if nanoseconds <= 0:
             return []
         tolerance = tolerance * 1.01 + SINGLE * nanoseconds
-        at = bisect_left(self._keys, nanoseconds - tolerance)
-        found = []
-        while at < len(self._rows) and self._keys[at] <= nanoseconds + tolerance:
-            found.append(self._rows[at][2])
-            at += 1
-        return found
+        low, high = nanoseconds - tolerance - EPOCH_NS, nanoseconds + tolerance + EPOCH_NS
+        rows = self._rows[bisect_left(self._keys, low) : bisect_right(self._keys, high)]
+        return [
+            reading
+            for length, _at, reading in rows
+            if reading.span.taken is None or abs(length - nanoseconds) <= tolerance
+        ]
 
 
 def meant(seen: Seen) -> _Index:
@@ -270,8 +276,8 @@ def of_time(
                 seen, number, _readings = found[0]
                 for own, one, readings in found:
                     own.readings[id(one)] = readings
-                said, actual = (msg(f"programs.unit_{one}") for one in (unit[0], name))
-                yield fault_at(number, msg("programs.figure_unit", code=number.argument.code, unit=said, actual=actual))
+                said, actual = (msg(f"figures.unit_{one}") for one in (unit[0], name))
+                yield fault_at(number, msg("figures.unit", code=number.argument.code, unit=said, actual=actual))
                 return
 
 
@@ -290,7 +296,7 @@ def _of_nothing(numbers: Sequence[tuple[Seen, Number]], unit: tuple[str, float] 
         rows.append((number, label, near[0]))
     if len(rows) > 1:
         number, label, taken = rows[0]
-        yield fault_at(number, msg("programs.figure_of_nothing", row=label), taken.begin_line, taken.file)
+        yield fault_at(number, msg("figures.of_nothing", row=label), taken.begin_line, taken.file)
 
 
 def _divided(seen: Seen, reading: Reading) -> Message:
@@ -298,8 +304,8 @@ def _divided(seen: Seen, reading: Reading) -> Message:
     kernel, count = launches[0].display, len(launches)
     data: dict[str, str | int] = {"kernel": kernel, "count": count, "divisor": reading.parts}
     if count == 1:
-        return msg("programs.figure_of_one", **data)
-    return msg("programs.figure_divided_twice" if reading.parts > count else "programs.figure_with_warm_up", **data)
+        return msg("figures.of_one", **data)
+    return msg("figures.divided_twice" if reading.parts > count else "figures.with_warm_up", **data)
 
 
 # -- rows: whose time it is --------------------------------------------------------------
@@ -328,8 +334,20 @@ def plain_names(launches: Iterable[SeenLaunch]) -> list[str]:
     return list(dict.fromkeys(launch.kernel.rpartition("::")[2] for launch in launches))
 
 
-def of_rows(seen: Seen) -> Iterator[SeenFault]:
-    """Yield times of other kernels than those that their words name, with copies in them, of several launches."""
+def of_rows(runs: Sequence[Seen]) -> Iterator[SeenFault]:
+    """Yield times of other kernels than those that their words name, with copies in them, of several launches: those
+    that more than one number shows, or one whose value no other time comes near."""
+    shown: dict[tuple[object, ...], list[tuple[bool, SeenFault]]] = defaultdict(list)
+    for seen in runs:
+        for number, fault in _of_row(seen):
+            is_sure = number.digits >= FEWEST_DIGITS + 2 and len(seen.readings[id(number)]) == 1
+            shown[slot_of(number), fault.message.id, fault.message.data.get("row")].append((is_sure, fault))
+    for rows in shown.values():
+        if len(rows) > 1 or rows[0][0]:
+            yield rows[0][1]
+
+
+def _of_row(seen: Seen) -> Iterator[tuple[Number, SeenFault]]:
     labels = _labels(seen.observation.launches)
     timed = [number for number in seen.numbers if id(number) in seen.readings]
     own = {_label_of(number, labels) for number in timed}
@@ -343,16 +361,20 @@ def of_rows(seen: Seen) -> Iterator[SeenFault]:
         if label and all(label not in kernels for kernels in contents) and number.digits > FEWEST_DIGITS:
             kernel = contents[0][0]
             place = _asked(seen, number, readings[0], label, labels)
-            yield fault_at(number, msg("programs.figure_of_other", row=label, kernel=kernel), *place)
+            seen.mixed_up.add(number.row)
+            yield number, fault_at(number, msg("figures.of_other", row=label, kernel=kernel), *place)
             continue
         others = [[name for name in kernels if name != label and name in own] for kernels in contents]
         if label and all(others) and not _TOTAL.search(number.line):
+            seen.mixed_up.add(number.row)
             first = next(x for x in seen.launches(readings[0].span) if x.kernel.rpartition("::")[2] == others[0][0])
-            message = msg("programs.figure_of_both", row=label, kernel=others[0][0], line=first.line)
-            yield fault_at(number, message, *_asked(seen, number, readings[0], label, labels))
+            message = msg("figures.of_both", row=label, kernel=others[0][0], line=first.line)
+            yield number, fault_at(number, message, *_asked(seen, number, readings[0], label, labels))
             continue
-        yield from _with_copies(seen, number, readings, number.row in rows_with_rate)
-        yield from _of_several(seen, number, readings)
+        for fault in _with_copies(seen, number, readings, number.row in rows_with_rate):
+            yield number, fault
+        for fault in _of_several(seen, number, readings):
+            yield number, fault
 
 
 def _asked(seen: Seen, number: Number, reading: Reading, label: str, labels: Mapping[str, str]) -> tuple[int, str]:
@@ -371,10 +393,10 @@ def _with_copies(seen: Seen, number: Number, readings: Sequence[Reading], has_ra
     words = f"{number.head} {number.before}"
     if not all(copies) or _TOTAL.search(words) or _TOTAL.search(number.argument.code):
         return
-    ways = {copy.way for copy in copies[0]}
-    if has_rate or _KERNEL.search(words) or (len(ways) == 1 and not _TOTAL.search(number.line)):
+    is_one_way = all(len({copy.way for copy in of_reading}) == 1 for of_reading in copies)
+    if has_rate or _KERNEL.search(words) or (is_one_way and not _TOTAL.search(number.line)):
         kernel, copy = seen.launches(readings[0].span)[0].display, copies[0][0]
-        message = msg("programs.figure_with_copy", kernel=kernel, line=number.argument.line)
+        message = msg("figures.with_copy", kernel=kernel, line=number.argument.line)
         # Where it is the wrong one of several times that is printed, the copy is where it should be.
         others = [r.span.copies for n in seen.numbers if n.row == number.row for r in seen.readings.get(id(n), ())]
         is_own = any(
@@ -389,8 +411,14 @@ def _of_several(seen: Seen, number: Number, readings: Sequence[Reading]) -> Iter
     kernels = {name for reading in readings for name in plain_names(seen.launches(reading.span))}
     if min(counts) < 3 or len(kernels) != 1 or _TOTAL.search(number.line) or _TOTAL.search(number.argument.code):
         return
+    if any(len({_given(x) for x in seen.launches(reading.span)}) > 1 for reading in readings):
+        return  # Steps of one computation.
     output = seen.observation.stdout.decode("utf-8", "replace")
     if not re.search(rf"(?<![\d.]){counts[0]}(?![\d.])", output) and not re.search(
         r"\b(?:runs|launches|iter|запуск|повтор)", output
     ):
-        yield fault_at(number, msg("programs.figure_of_all", count=counts[0], kernel=kernels.pop()))
+        yield fault_at(number, msg("figures.of_all", count=counts[0], kernel=kernels.pop()))
+
+
+def _given(launch: SeenLaunch) -> tuple[object, ...]:
+    return launch.grid, launch.block, *((a.value, a.serial, a.offset_bytes) for a in launch.arguments)

@@ -66,14 +66,13 @@ def _faults(runs: Sequence[Seen]) -> Iterator[SeenFault]:
         if unit_of(numbers[0][1], RATES) is not None or _is_speedup(numbers[0][1]):
             continue
         yield from of_time(numbers, unit, of_run)
+    yield from of_rows(runs)
     for numbers in slots.values():
         rate = unit_of(numbers[0][1], RATES)
         if rate is not None:
             yield from _of_rate(numbers, rate)
         elif _is_speedup(numbers[0][1]):
             yield from _of_speedup(numbers)
-    for seen in runs:
-        yield from of_rows(seen)
 
 
 # -- rates -------------------------------------------------------------------------------
@@ -111,29 +110,29 @@ def _mistakes(
     """Yield what a rate may be, right first: by which factor it is off that, and what is said of it then."""
     kernel = launches[0].display
     said = number.value * rate[1] * each
-    none = msg("programs.figure_rate_unit", factor=0)
+    none = msg("figures.rate_grows")
     yield "right", said / work, none
     if rate[0] == "bytes":
         yield "right", said / (work * 1e9 / 2**30), none
-        yield "once", said * 2 / work, msg("programs.figure_bytes_once", kernel=kernel, bytes=round(work))
-        yield "elements", said * 4 / work, msg("programs.figure_bytes_elements", kernel=kernel, bytes=round(work))
-        yield "both", said * 8 / work, msg("programs.figure_bytes_elements", kernel=kernel, bytes=round(work))
+        yield "once", said * 2 / work, msg("figures.bytes_once", kernel=kernel, bytes=round(work))
+        yield "elements", said * 4 / work, msg("figures.bytes_elements", kernel=kernel, bytes=round(work))
+        yield "both", said * 8 / work, msg("figures.bytes_elements", kernel=kernel, bytes=round(work))
     else:
         side = round((work / 2) ** (1 / 3))
-        yield "half", said * 2 / work, msg("programs.figure_operations_once", kernel=kernel, operations=round(work))
+        yield "half", said * 2 / work, msg("figures.operations_once", kernel=kernel, operations=round(work))
         yield (
             "square",
             said * side / work,
-            msg("programs.figure_operations_square", kernel=kernel, operations=round(work)),
+            msg("figures.operations_square", kernel=kernel, operations=round(work)),
         )
     for factor in (1000, 10**6, 10**9):
-        yield f"large{factor}", said / factor / work, msg("programs.figure_rate_large", factor=factor)
-        yield f"small{factor}", said * factor / work, msg("programs.figure_rate_small", factor=factor)
+        yield f"large{factor}", said / factor / work, msg("figures.rate_large", factor=factor)
+        yield f"small{factor}", said * factor / work, msg("figures.rate_small", factor=factor)
     if len(launches) > 1:
-        message = msg("programs.figure_rate_of_all", count=len(launches), kernel=kernel)
+        message = msg("figures.rate_of_all", count=len(launches), kernel=kernel)
         yield "all", said * len(launches) / work, message
     grown = number.value / (work * seconds)
-    yield "grows", grown / 10.0 ** round(log10(grown)) if grown > 0 else 0.0, msg("programs.figure_rate_grows")
+    yield "grows", grown / 10.0 ** round(log10(grown)) if grown > 0 else 0.0, msg("figures.rate_grows")
 
 
 def _time_in_line(seen: Seen, number: Number) -> Reading | None:
@@ -183,7 +182,7 @@ def _of_speedup(numbers: Sequence[tuple[Seen, Number]]) -> Iterator[SeenFault]:
     looked_at = 0
     for seen, number in numbers:
         names: set[str] = set()
-        quotients = list(_quotients(seen, number))
+        quotients = list(_quotients(seen, number)) if number.row not in seen.mixed_up else []
         if not quotients:
             continue
         for name, value, message in quotients:
@@ -232,7 +231,7 @@ def _quotients(seen: Seen, number: Number) -> Iterator[tuple[str, float, Message
         return
     this = own[-1][1]
     bases = [r for n, r in block if r.span is not this.span and (n.row < number.row or (n, r) in in_line)]
-    over = msg("programs.figure_upside_down")
+    over = msg("figures.upside_down")
     for base in bases:
         quotient = _length(base) / _length(this)
         yield "right", quotient, over
@@ -240,17 +239,15 @@ def _quotients(seen: Seen, number: Number) -> Iterator[tuple[str, float, Message
         if not 0.97 < quotient < 1.03:
             yield "over", 1 / quotient, over
         for factor in (1000, 10**6):
-            yield "large", quotient * factor, msg("programs.figure_speedup_large", factor=factor)
-            yield "small", quotient / factor, msg("programs.figure_speedup_small", factor=factor)
+            yield "large", quotient * factor, msg("figures.speedup_large", factor=factor)
+            yield "small", quotient / factor, msg("figures.speedup_small", factor=factor)
     if len(own) > 1:
-        yield "one", 1.0, msg("programs.figure_always_one")
+        yield "one", 1.0, msg("figures.always_one")
     others = [(n, r) for n, r in block[:MOST_IN_BLOCK] if r.span is not this.span and seen.launches(r.span)]
     for place, (_number, other) in enumerate(others if number.digits >= FEWEST_DIGITS - 1 else ()):
         if bases and other.span is not bases[0].span:
             kernel = plain_names(seen.launches(other.span))[0]
-            message = msg(
-                "programs.figure_speedup_of_other", kernel=kernel, own=plain_names(seen.launches(this.span))[0]
-            )
+            message = msg("figures.speedup_of_other", kernel=kernel, own=plain_names(seen.launches(this.span))[0])
             yield f"other {place}", _length(bases[0]) / _length(other), message
 
 

@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 
 from grader.submission.lexical import without_comments
 
-MOST_LINES, MOST_CHARACTERS, MOST_FORMATS = 150, 200, 80
-"""Of an output, of a line of it, of a program's text: what is beyond is not looked at."""
+MOST_LINES, MOST_CHARACTERS, MOST_FORMATS, MOST_CALLS = 150, 200, 80, 300
+"""Of an output, of a line of it, of a program's text twice: what is beyond is not looked at."""
 MOST_TEXT = 2000
 """Characters of one call that prints."""
 FEWEST_DIGITS = 3
@@ -29,6 +30,9 @@ _MANIPULATORS = re.compile(
 _ENDS_LINE = re.compile(r"(?:std\s*::\s*)?endl|'\\n'")
 _NUMBER = r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|inf|nan)"
 _VALUE = re.compile(_NUMBER)
+_APART = re.compile(rf"(?<![\w.]){_NUMBER}(?!\w)")
+MOST_TRIES, MOST_ENDS, MOST_PARTS = 150, 3, 60
+"""Steps in which a format is looked for in a line, places at which a text of it may end, parts of a format."""
 _COLUMNS = "\t|;,"
 """What parts the columns of a table."""
 
@@ -43,13 +47,18 @@ class Argument:
     place: int
 
 
+Part = str | tuple[str, Argument]
+"""Of a line that is printed: words that are always the same, or an argument and how it is printed: "number", "text",
+"either"."""
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A line that a call prints; letters: of it that are always the same."""
+    """A line that a call prints, or a part of one; letters: of it that are fixed.  begins: with a new line."""
 
-    pattern: re.Pattern[str]
-    arguments: tuple[Argument, ...]
+    parts: tuple[Part, ...]
     letters: int
+    begins: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +88,7 @@ def numbers_in(output: bytes, texts: Mapping[str, str]) -> list[Number]:
     """
     formats = formats_of(tuple(sorted(texts.items())))
     found: list[Number] = []
-    heads: dict[tuple[str, int], list[str]] = {}
+    heads: dict[str, list[str]] = {}
     for row, raw in enumerate(output.split(b"\n")[:MOST_LINES] if formats else ()):
         line = raw.decode("utf-8", "replace")
         if len(line) > MOST_CHARACTERS:
@@ -87,9 +96,9 @@ def numbers_in(output: bytes, texts: Mapping[str, str]) -> list[Number]:
         mark = next((mark for mark in _COLUMNS if line.count(mark) > 1), "")
         cells = line.split(mark) if mark else []
         if mark and not any(c.isdigit() for c in line):
-            heads[mark, len(cells)] = cells
+            heads[mark] = cells
         elif any(c.isdigit() for c in line):
-            found += _numbers_of(line, row, formats, mark, heads.get((mark, len(cells)), []))
+            found += _numbers_of(line, row, formats, mark, heads.get(mark, []) if mark else [])
     return found
 
 
@@ -99,11 +108,10 @@ def _numbers_of(line: str, row: int, formats: Sequence[Format], mark: str, heads
     taken: list[tuple[int, int]] = []
     spans: list[tuple[int, int, Argument]] = []
     for form in formats:
-        for match in form.pattern.finditer(line):
-            start, end = match.end() - len(match[0].lstrip()), match.start() + len(match[0].rstrip())
+        for start, end, groups in _Matching(line, form).all():
             if all(end <= a or b <= start for a, b in taken):
                 taken.append((start, end))
-                spans += [(*match.span(at), argument) for at, argument in enumerate(form.arguments, 1)]
+                spans += groups
     spans.sort(key=lambda span: span[:2])
     numeric = [(start, end, argument) for start, end, argument in spans if _VALUE.fullmatch(line[start:end].strip())]
     found = []
@@ -117,10 +125,89 @@ def _numbers_of(line: str, row: int, formats: Sequence[Format], mark: str, heads
         decimals = len(mantissa.partition(".")[2]) - int(exponent or 0)
         digits = len(mantissa.replace(".", "").lstrip("-+0"))
         if digits:
-            head = heads[line.count(mark, 0, start)] if heads else ""
+            column = line.count(mark, 0, start) if heads else 0
+            head = heads[column] if column < len(heads) else ""
             around = line[earlier:start], line[end:later], line
             found.append(Number(argument, float(text), 0.5 * 10.0**-decimals, digits, *around, row, head))
     return found
+
+
+class _Matching:
+    """Where in a line something was printed by a format: by trying what comes first, in counted steps."""
+
+    def __init__(self, line: str, form: Format) -> None:
+        self._line = line
+        self._parts = form.parts
+        self._begins = form.begins
+        self._left = MOST_TRIES
+
+    def all(self) -> Iterator[tuple[int, int, list[tuple[int, int, Argument]]]]:
+        """Yield begin, end and arguments of each place."""
+        first, past = self._parts[0], -1
+        for start in self._starts(first):
+            groups = self._from(start, 0) if start >= past else None
+            if groups is not None:
+                past = self._end
+                yield start, past, groups
+            if self._begins:
+                return
+
+    def _starts(self, first: Part) -> Iterator[int]:
+        line = self._line
+        if self._begins or (not isinstance(first, str) and first[0] != "number"):
+            yield len(line) - len(line.lstrip())
+        elif isinstance(first, str):
+            at = line.find(first)
+            while at >= 0 and self._left > 0:
+                yield at
+                at = line.find(first, at + 1)
+        else:
+            yield from (match.start() for match in _APART.finditer(line))
+
+    def _from(self, at: int, part: int) -> list[tuple[int, int, Argument]] | None:
+        """Return the arguments of what was printed from a place on, by the parts from one on; None where it was not."""
+        self._left -= 1
+        if self._left < 0:
+            return None
+        line = self._line
+        if part == len(self._parts):
+            self._end = at
+            return []
+        at += len(line[at:]) - len(line[at:].lstrip())
+        one = self._parts[part]
+        if isinstance(one, str):
+            return self._from(at + len(one), part + 1) if line.startswith(one, at) else None
+        kind, argument = one
+        match = _VALUE.match(line, at) if kind != "text" else None
+        if match is not None and (kind == "number" or not line[match.end() : match.end() + 1].isalnum()):
+            rest = self._from(match.end(), part + 1)
+            if rest is not None or kind == "number":
+                return [(match.start(), match.end(), argument), *rest] if rest is not None else None
+        if kind == "number":
+            return None
+        for end in self._ends(at, part + 1):
+            rest = self._from(end, part + 1)
+            if rest is not None:
+                return [(at, at + len(line[at:end].rstrip()), argument), *rest]
+        return None
+
+    def _ends(self, at: int, part: int) -> Iterator[int]:
+        """Yield where a text may end that begins at a place: before what comes next, three times at most."""
+        line = self._line
+        following = self._parts[part] if part < len(self._parts) else None
+        if following is None:
+            yield len(line)
+        elif isinstance(following, str):
+            for _try in range(MOST_ENDS):
+                found = line.find(following, at)
+                if found < 0:
+                    return
+                yield found
+                at = found + 1
+        elif following[0] == "text":
+            yield at + len(line[at:].split(None, 1)[0]) if line[at:].strip() else at
+        else:
+            yield from (match.start() for match in islice(_APART.finditer(line, at), MOST_ENDS))
 
 
 @lru_cache(maxsize=20)
@@ -129,7 +216,7 @@ def formats_of(texts: tuple[tuple[str, str], ...]) -> tuple[Format, ...]:
     found: list[Format] = []
     for file, text in texts:
         plain = without_comments(text)
-        for match in _CALLS.finditer(plain):
+        for match in islice(_CALLS.finditer(plain), MOST_CALLS):
             if len(found) >= MOST_FORMATS:
                 break
             if match["call"]:
@@ -221,39 +308,24 @@ def _of_stream(file: str, text: str, given: Iterator[tuple[int, str]]) -> list[P
     return pieces
 
 
-_GROUPS = {
-    "number": rf"[ ]*({_NUMBER})",
-    "text": r"[ ]*(.{0,60}?)[ ]*",
-    "either": rf"[ ]*({_NUMBER}(?![\w.])|\S.{{0,40}}?)[ ]*",
-}
-MOST_TEXTS = 4
-"""Of a format: parts of it that may be any text."""
-
-
 def _formats(pieces: Sequence[Piece]) -> Iterator[Format]:
-    """Yield the lines that pieces make."""
-    pattern, arguments, letters, texts = "", list[Argument](), 0, 0
+    """Yield the lines that pieces make; a line may have begun before, and may go on."""
+    parts: list[Part] = []
+    begins = False
 
     def made() -> Iterator[Format]:
-        if arguments and letters + len(arguments) > 1 and texts <= MOST_TEXTS:
-            # A line may have begun before, and may go on.
-            yield Format(re.compile(pattern), tuple(arguments), letters + len(arguments))
+        count = sum(not isinstance(part, str) for part in parts)
+        letters = count + sum(len(part) for part in parts if isinstance(part, str))
+        if count and letters > 1 and len(parts) <= MOST_PARTS:
+            yield Format(tuple(parts), letters, begins)
 
     for fixed, argument, kind in pieces:
         if argument is not None:
-            pattern += _GROUPS[kind]
-            arguments.append(argument)
-            texts += kind != "number"
+            parts.append((kind, argument))
             continue
-        for index, part in enumerate(fixed.split("\n")):
+        for index, words in enumerate(fixed.split("\n")):
             if index:
-                if texts and pattern.endswith("?)[ ]*"):
-                    pattern += "$"
                 yield from made()
-                pattern, arguments, letters, texts = "^", [], 0, 0
-            words = part.split()
-            if part:
-                before, after = (r"\s+" if part[at].isspace() else r"\s*" for at in (0, -1))
-                pattern += before + r"\s+".join(map(re.escape, words)) + (after if words else "")
-            letters += sum(map(len, words))
+                parts, begins = [], True
+            parts += words.split()
     yield from made()

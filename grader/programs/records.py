@@ -105,7 +105,7 @@ MAX_TIMES = 400
 class TimedSpan(msgspec.Struct, frozen=True):
     """A time that two events took: how long, and which launches and copies of the run lie in it, from and to.
 
-    line: in which the program asks for it.  begin_line: in which the first event is recorded, 0: in another file.
+    line: in which the program asks for it.  begin_line: of the first event, 0 if unknown.
     """
 
     nanoseconds: float

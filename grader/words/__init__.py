@@ -210,7 +210,7 @@ def _of_cell(rows: str, cell: int) -> str:
 Record = TypeVar("Record", bound=msgspec.Struct)
 
 _FILES = (
-    *("labs", "programs", "diagnosis", "grading", "advice"),
+    *("labs", "programs", "figures", "diagnosis", "grading", "advice"),
     *("checks", "counted_checks", "work_checks", "repairs"),
 )
 

@@ -39,9 +39,8 @@ def by_events(*spans: tuple[float, tuple[int, int]], copies: tuple[int, int] = (
 def told(observation: Observation, call: str) -> list[tuple[int, str]]:
     """Line and id of what is told of a program that prints by this call, in line 9."""
     text = "\n" * (CALL - 1) + call
-    return [
-        (fault.line, fault.message.id.partition("figure_")[2]) for fault in wrong_figures([observation], {"a.cu": text})
-    ]
+    faults = wrong_figures([observation], {"a.cu": text})
+    return [(fault.line, fault.message.id.partition(".")[2]) for fault in faults]
 
 
 ROWS = by_events((NAIVE, (0, 1)), (SHARED, (1, 2)))

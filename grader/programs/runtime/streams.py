@@ -227,7 +227,9 @@ def event_elapsed(state: State, place: Place, milliseconds: int, start: int, sto
     state.guest.pack("f", milliseconds, elapsed_ms)
     if state.limits.marks_times and len(state.times.spans) < MAX_TIMES:
         within = (first.launches, last.launches), (first.copies, last.copies)
-        begin_line = first.place.line if first.place.file == place.file else 0
+        # A line that records both is a function's that does so for others.
+        is_own = first.place.file == place.file and first.place != last.place
+        begin_line = first.place.line if is_own else 0
         state.times.spans.append(TimedSpan(elapsed_ms * 1e6, *within, place.file, place.line, begin_line))
     # Either of two streams may be through first.
     if elapsed_ms < 0 and last.at_ns < first.at_ns:

@@ -170,7 +170,6 @@ class ProgramRun:
         return self._used is None or self._used.close()
 
     def _emit(self, descriptor: int, data: bytes) -> None:
-
         kept = self._printed[descriptor]
         if len(self._marks) < MAX_MARKS:
             self._marks.append((descriptor, len(kept), self.state.launch_count))

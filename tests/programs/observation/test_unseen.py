@@ -152,8 +152,8 @@ def test_a_time_that_ends_before_anything_is_launched(tmp_path: Path) -> None:
     ("begun", "printed", "told"),
     [
         ("", "%.4f ms", []),
-        ("", "%.4f s", [(18, "programs.figure_unit")]),
-        ("cudaMemcpy(d, in, bytes, cudaMemcpyHostToDevice);", "kernel: %.4f ms", [(15, "programs.figure_with_copy")]),
+        ("", "%.4f s", [(18, "figures.unit")]),
+        ("cudaMemcpy(d, in, bytes, cudaMemcpyHostToDevice);", "kernel: %.4f ms", [(15, "figures.with_copy")]),
     ],
 )
 def test_a_time_tells_what_it_is_of(begun: str, printed: str, told: list[tuple[int, str]], tmp_path: Path) -> None:
