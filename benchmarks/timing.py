@@ -18,12 +18,12 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402
 
 from grader.compiler.process import CompilerProcess  # noqa: E402
-from grader.gpu import profilers  # noqa: E402
+from grader.gpu import unmarked  # noqa: E402
 from grader.gpu.bench import sample_rounds  # noqa: E402
 from grader.gpu.messages import NoDevice  # noqa: E402
 from grader.gpu.process import GpuProcess  # noqa: E402
-from grader.gpu.profilers import ToolFailed  # noqa: E402
 from grader.gpu.session import GpuSession, TimedKernel, compile_helpers  # noqa: E402
+from grader.gpu.unmarked import ToolFailed  # noqa: E402
 from grader.grading import pipeline  # noqa: E402
 from grader.grading.options import GradeOptions  # noqa: E402
 from grader.lab import labs  # noqa: E402
@@ -90,12 +90,12 @@ def nsight(session: GpuSession) -> dict[str, float]:
     try:
         for _repeat in range(NCU_REPEATS):
             with tempfile.TemporaryDirectory() as folder:
-                rows.append(profilers.measure(Path(folder), code, launches, [profilers.TIME]))
+                rows.append(unmarked.measure(Path(folder), code, launches, [unmarked.TIME]))
     except ToolFailed as failure:
         print(f"Nsight Compute was not asked: {failure}\n")
         return {}
     names = list(requests(data=False))
-    return {name: statistics.median(row[i][profilers.TIME] for row in rows) / 1000 for i, name in enumerate(names)}
+    return {name: statistics.median(row[i][unmarked.TIME] for row in rows) / 1000 for i, name in enumerate(names)}
 
 
 def regrades() -> None:

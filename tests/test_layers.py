@@ -289,13 +289,12 @@ GPU_PARTS: dict[str, set[str]] = {
     "device": {"messages"},
     "process": {"messages"},
     "session": {"messages", "process"},
-    "profilers": {"messages", "process", "session"},
     "bench": {"messages", "process", "session"},
     "runs": {"messages", "process", "session", "bench"},
-    "part": {"messages", "process", "session", "profilers", "bench", "cpu", "runs"},
+    "part": {"messages", "process", "session", "bench", "unmarked", "runs"},
     "calibrate": {"messages", "process", "session", "bench", "runs", "part"},
-    "functions": {"bench", "cpu"},
-    "cpu": {"bench"},
+    "functions": {"bench", "unmarked"},
+    "unmarked": {"messages", "process", "session", "bench"},
 }
 
 

@@ -1,5 +1,5 @@
 """The GPU: `device` runs in a process beside the student's kernel, `process` starts that and `session` asks it.
 
-`bench`, `runs` and `part` make results and times of the answers, `cpu` times the lab's oracle beside them; `functions`
-runs functions and whole programs, on `programs.card`.  On what `profilers` say no mark depends.
+`bench`, `runs` and `part` make results and times of the answers; `functions` runs functions and whole programs, on
+`programs.card`.  No mark depends on what `unmarked` measures: other tools on kernels, the oracle on the CPU.
 """

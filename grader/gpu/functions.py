@@ -17,7 +17,7 @@ import msgspec
 
 from grader.errors import UsageError
 from grader.gpu.bench import baseline_of, lab_files, questions_of, work_at
-from grader.gpu.cpu import cpu_times_of
+from grader.gpu.unmarked import cpu_times_of
 from grader.lab.records import Sizes, Tolerance
 from grader.launching.backend import reason_msg
 from grader.launching.trial import Run

@@ -17,7 +17,6 @@ from msgspec.structs import replace as replace_fields
 from grader.errors import FileError, InternalError
 from grader.files import read_kept, write_atomically
 from grader.gpu import bench
-from grader.gpu.cpu import cpu_times_beside
 from grader.gpu.messages import NoDevice, Prepared
 from grader.gpu.process import GpuProcess
 from grader.gpu.runs import (
@@ -35,6 +34,7 @@ from grader.gpu.runs import (
     with_times,
 )
 from grader.gpu.session import GpuBackend, GpuFault, GpuSession, Needless, TimedKernel, compile_helpers, prompt
+from grader.gpu.unmarked import cpu_times_beside
 from grader.lab.expected import Oracle
 from grader.lab.records import Lab, Sizes
 from grader.launching.backend import LaunchRequest
@@ -309,7 +309,7 @@ class Gpu:
         self._has_run = True
         try:
             if profilers:
-                from grader.gpu.profilers import witnessed
+                from grader.gpu.unmarked import witnessed
 
                 with lock.exclusive(session.device.uuid):
                     for name, evidence in graded.items():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.gpu.profilers import ToolFailed
+from grader.gpu.unmarked import ToolFailed
 from grader.grading import pipeline
 from grader.grading.options import GradeOptions
 from grader.lab import labs
@@ -53,7 +53,7 @@ def test_a_tool_that_is_not_there_changes_nothing(monkeypatch: pytest.MonkeyPatc
     def missing(*_arguments: object) -> tuple[int, str]:
         raise ToolFailed("ncu is not installed")
 
-    monkeypatch.setattr("grader.gpu.profilers.run", missing)
+    monkeypatch.setattr("grader.gpu.unmarked.run", missing)
     asked = pipeline.grade(SUBMISSIONS / "ivanov", LAB, GradeOptions(backend="gpu", repairs=False, profilers=("ncu",)))
     plain = pipeline.grade(SUBMISSIONS / "ivanov", LAB, GradeOptions(backend="gpu", repairs=False))
     assert asked.score == plain.score

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grader.gpu import profilers
+from grader.gpu import unmarked
 from grader.gpu.bench import sample_rounds
-from grader.gpu.profilers import ToolFailed
 from grader.gpu.session import GpuSession, TimedKernel
+from grader.gpu.unmarked import ToolFailed
 from grader.grading import pipeline
 from grader.grading.options import GradeOptions
 from grader.lab import labs
@@ -80,13 +80,13 @@ def test_ten_kernels_agree_with_nsight_compute(session: GpuSession, load: Loader
     launches = [("test", request) for request in requests(data=True).values()]
     try:
         rows = [
-            profilers.measure(tmp_path, {n: session.code()[n] for n in ("helpers", "test")}, launches, [profilers.TIME])
+            unmarked.measure(tmp_path, {n: session.code()[n] for n in ("helpers", "test")}, launches, [unmarked.TIME])
             for _repeat in range(3)
         ]
     except ToolFailed as failure:
         pytest.skip(str(failure))
     theirs = {
-        name: float(np.median([row[i][profilers.TIME] for row in rows])) / 1000
+        name: float(np.median([row[i][unmarked.TIME] for row in rows])) / 1000
         for i, name in enumerate(requests(data=False))
     }
     table = "\n".join(f"{n:10} ours {ours[n]:10.3f} µs   ncu {theirs[n]:10.3f} µs" for n in ours)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.gpu import profilers
-from grader.gpu.profilers import ToolFailed, run
+from grader.gpu import unmarked
+from grader.gpu.unmarked import ToolFailed, run
 from grader.measured import Counters, LineCounters
 
 CSV = """==PROF== Connected to process 4242
@@ -21,15 +21,15 @@ SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
 
 
 def test_rows_of_nsight_compute() -> None:
-    assert profilers.parse_counters(CSV, [profilers.TIME, SECTORS]) == [
-        {profilers.TIME: 2_944_500.0, SECTORS: 8192.0},
-        {profilers.TIME: 3250.0},
+    assert unmarked.parse_counters(CSV, [unmarked.TIME, SECTORS]) == [
+        {unmarked.TIME: 2_944_500.0, SECTORS: 8192.0},
+        {unmarked.TIME: 3250.0},
     ]
 
 
 @pytest.mark.parametrize("text", ["", "==ERROR== ERR_NVGPUCTRPERM - no permission\n", "==WARNING== No kernels\n"])
 def test_no_rows(text: str) -> None:
-    assert profilers.parse_counters(text, [profilers.TIME]) == []
+    assert unmarked.parse_counters(text, [unmarked.TIME]) == []
 
 
 def counters(sampled: int = 4) -> Counters:
@@ -67,7 +67,7 @@ VALUES = {
 
 
 def test_counters_stand_beside_the_emulators() -> None:
-    found = {w.name: (w.value, w.emulator) for w in profilers.witnesses(VALUES, counters())}
+    found = {w.name: (w.value, w.emulator) for w in unmarked.witnesses(VALUES, counters())}
     assert found == {
         "shared_load_wavefronts": (10.0, 10.0),
         "shared_efficiency_pct": (6.06, 6.06),
@@ -78,8 +78,8 @@ def test_counters_stand_beside_the_emulators() -> None:
 
 
 def test_counts_of_a_part_of_the_blocks_are_not_compared() -> None:
-    assert all(w.emulator is None for w in profilers.witnesses(VALUES, counters(sampled=2)))
-    assert all(w.emulator is None for w in profilers.witnesses(VALUES, None))
+    assert all(w.emulator is None for w in unmarked.witnesses(VALUES, counters(sampled=2)))
+    assert all(w.emulator is None for w in unmarked.witnesses(VALUES, None))
 
 
 MEMCHECK = """========= COMPUTE-SANITIZER
@@ -105,16 +105,14 @@ RACECHECK = """========= COMPUTE-SANITIZER
 
 
 def test_findings_once_a_line() -> None:
-    (found,) = profilers.parse_findings(MEMCHECK, "memcheck")
+    (found,) = unmarked.parse_findings(MEMCHECK, "memcheck")
     assert (found.name, found.text, found.line) == ("memcheck", "Invalid __shared__ write of size 4 bytes", 39)
-    (race,) = profilers.parse_findings(RACECHECK, "racecheck")
+    (race,) = unmarked.parse_findings(RACECHECK, "racecheck")
     assert race.text.startswith("Error: Race reported between Write access") and race.line == 25
 
 
 def test_nothing_found() -> None:
-    assert (
-        profilers.parse_findings("========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n", "memcheck") == []
-    )
+    assert unmarked.parse_findings("========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n", "memcheck") == []
 
 
 def test_a_tool_that_is_not_installed(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.gpu.cpu import cpu_times_of
+from grader.gpu.unmarked import cpu_times_of
 from grader.lab import labs
 from grader.lab.expected import Oracle
 from grader.lab.records import Sizes
@@ -70,7 +70,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from grader.gpu.cpu import cpu_times_of
+from grader.gpu.unmarked import cpu_times_of
 from grader.lab import labs
 from grader.lab.expected import Oracle
 from grader.timing.summary import Store

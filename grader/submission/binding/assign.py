@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Literal
 
 from grader.lab.records import Variant
-from grader.submission.binding.kinship import UNLIKE
+from grader.submission.binding.kernel_text import UNLIKE
 from grader.submission.kernels.records import Kernel
 
 BEST_PER_VARIANT = 6

@@ -17,7 +17,7 @@ from grader.preprocessor import STRING
 from grader.submission import lexical
 from grader.submission.binding.assign import Candidate, assign, compared, strong_rank
 from grader.submission.binding.entries import Entry, entries_of, instance_of, is_intermediate, launched_twice, sites_of
-from grader.submission.binding.kinship import (
+from grader.submission.binding.kernel_text import (
     OtherData,
     Profile,
     is_of_another_task,

@@ -15,6 +15,7 @@ from grader.devices import is_possible_block
 from grader.lab import formula
 from grader.lab.records import Lab, LaunchRule, Variant
 from grader.submission.binding.grids import THE_SIZE, value_at
+from grader.submission.binding.kernel_text import KernelShape
 from grader.submission.binding.reconcile import OF_LAUNCHES, Fact, first
 from grader.submission.binding.roles import sizes_in
 from grader.submission.binding.sizes import NamedSizes, OwnSizes
@@ -22,7 +23,6 @@ from grader.submission.cpp.constants import SIZES_OF_TYPES
 from grader.submission.cpp.syntax import Expression
 from grader.submission.folder import VariantSettings
 from grader.submission.kernels.records import Kernel, LaunchSite, SeenProbe
-from grader.submission.kernels.shape import KernelShape
 from grader.submission.kernels.symbolic import formula_of, named_constants, names_in
 from grader.submission.records import Origin
 

@@ -11,6 +11,7 @@ from math import prod
 
 from grader.lab.records import Lab, Variant
 from grader.submission.binding.assign import HELPER, strong_rank
+from grader.submission.binding.kernel_text import KernelShape
 from grader.submission.binding.reconcile import Place, first, weakest_of, with_observed
 from grader.submission.binding.roles import Unbindable, role_assignments
 from grader.submission.binding.sizes import CompileTime
@@ -30,7 +31,6 @@ from grader.submission.kernels.kernel import kernel_of, kernels_in, local_values
 from grader.submission.kernels.launches import find_launches
 from grader.submission.kernels.loops import innermost_loops
 from grader.submission.kernels.records import Kernel, LaunchSite, ObservedRuns, SeenArgument, factor_of
-from grader.submission.kernels.shape import KernelShape
 from grader.submission.kernels.symbolic import named_constants
 from grader.submission.lexical import Edit
 from grader.submission.records import Origin
