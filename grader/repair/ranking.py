@@ -26,10 +26,9 @@ from grader.repair.launches import (
     shared_changes,
     sides_at,
 )
-from grader.repair.likenesses import likeness_changes
+from grader.repair.likenesses import likeness_changes, omission_changes
 from grader.repair.loops import limit_slips, loop_changes
 from grader.repair.mixups import mixup_changes
-from grader.repair.omissions import omission_changes
 from grader.repair.pitfalls import PRECISION, pitfall_changes
 from grader.repair.several_places import array_changes, constant_changes, idea_changes, macro_changes
 from grader.repair.slips import slip_changes

@@ -1,4 +1,5 @@
-"""Changes of statements: first values of variables, of sums and of elements that a branch leaves out."""
+"""Changes of statements: first values of variables, of sums and of elements that a branch leaves out; what a sum is
+divided by."""
 
 from __future__ import annotations
 
@@ -389,3 +390,43 @@ def _goes_on(function: Function, left: Node, operator: str, right: Node) -> bool
     """Whether what is assigned is made of what was there: `s += x`, `s = s + x`, `s = fmaf(a, b, s)`."""
     is_own = operator == "=" and right.type != "identifier" and function.text(left) in function.parsed.words(right)
     return operator == "+=" or is_own
+
+
+def counted_terms(function: Function) -> Iterator[Change]:
+    """Yield the number of terms of a sum in place of what it is divided by, where a condition or `continue` leaves some
+    out: at the border of an array fewer elements are added."""
+    sums: dict[int, tuple[Node, dict[str, Node]]] = {}
+    for node in function.statements:
+        added = nodes.assignment_of(nodes.inner_of(node))
+        loops = [n for n in nodes.ancestors(node, function.body) if n.type in LOOPS]
+        if added is None or added[1] != "+=" or added[0].type != "identifier" or not loops:
+            continue
+        within = [n for n in nodes.ancestors(node, loops[-1]) if n.type == "if_statement"]
+        if within or any(n.type == "continue_statement" for n in descendants(loops[-1])):
+            sums.setdefault(loops[-1].id, (loops[-1], {}))[1].setdefault(function.text(added[0]), node)
+    name = next((n for n in ("count", "added", "terms") if n not in function.parsed.words(function.body)), "")
+    for loop, statements in sums.values() if name else ():
+        changing = {function.text(a[0]) for n in descendants(loop) if (a := nodes.assignment_of(n)) is not None}
+        changing |= {
+            word for n in descendants(loop) if n.type == "update_expression" for word in function.parsed.words(n)
+        }
+        divisors = []
+        for node in function.nodes:
+            left, right = nodes.sides_of(node) if nodes.operator_of(node) == "/" else (None, None)
+            is_sum = left is not None and function.text(nodes.unbracketed(left)) in statements
+            if is_sum and right is not None and node.start_byte > loop.end_byte:
+                divisors.append(right)
+        words = {word for divisor in divisors for word in function.parsed.words(divisor)}
+        if not divisors or words & changing:
+            continue
+        first = min(statements.values(), key=lambda node: node.start_byte)
+        is_in_block = first.parent is not None and first.parent.type == "compound_statement"
+        gap = f"\n{function.indent(first)}" if is_in_block and first.start_point.row != loop.start_point.row else " "
+        counted = (
+            [function.inserted(first.end_byte, f"{gap}++{name};")]
+            if is_in_block
+            else [function.inserted(first.start_byte, "{ "), function.inserted(first.end_byte, f" ++{name}; }}")]
+        )
+        begun = function.inserted(loop.start_byte, f"int {name} = 0;\n{function.indent(loop)}")
+        edits = (begun, *counted, *(function.replaced(divisor, name) for divisor in divisors))
+        yield Change("expression", function.line(divisors[0]), edits, 1.2, "counted_terms", "counted_terms")

@@ -257,7 +257,7 @@ def test_a_gpu_that_others_hold_is_waited_for_once(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr(lock, "WAIT_S", 0.1)
     waits: list[bool] = []
-    monkeypatch.setattr(lock, "_listeners", [waits.append])
+    lock.tell_of_waiting(waits.append)
     three = PLAIN + PLAIN.replace("Naive", "Shared") + PLAIN.replace("Naive", "Padded")
     with lock.exclusive(READY.uuid):
         results = [graded(three, tmp_path, lab, processes) for processes in (1, 4)]

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from grader.repair.comparisons import index_changes
-from grader.repair.likenesses import likeness_changes
+from grader.repair.likenesses import likeness_changes, omission_changes
 from grader.repair.loops import limit_slips
 from grader.repair.mixups import mixup_changes
-from grader.repair.omissions import omission_changes
 from grader.repair.several_places import idea_changes
 from tests.repair.kernels import Make, changes
 

@@ -78,9 +78,8 @@ def test_a_link_in_its_place_is_not_followed(tmp_path: Path) -> None:
         pass
 
 
-def test_waiting_is_told_and_only_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_is_told_and_only_waiting() -> None:
     told: list[bool] = []
-    monkeypatch.setattr(lock, "_listeners", [])
     lock.tell_of_waiting(told.append)
     with lock.exclusive("GPU-1", 0.0):
         pass
