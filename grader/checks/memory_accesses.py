@@ -76,11 +76,13 @@ def _judged(row: LineCounters) -> int:
     """Return the sectors of a line; without those of pieces that begin within a sector, where a warp has few lanes.
 
     Neighbouring addresses touch one sector more than needed where the first lies within a sector, as a halo's does.  A
-    full warp hardly feels it (5 for 4); in a block of 16 threads it says how small the block is, not how it reads.
+    full warp hardly feels it (5 for 4); in a block of 16 threads it says how small the block is, not how it reads, and
+    of bytes how small they are.
     """
-    is_short = 2 * row.lanes <= row.requests * WARP_LANES
+    is_short = 2 * row.lanes <= row.requests * WARP_LANES or row.width_bytes <= 2
     # What fits into one sector may be lanes far apart as well, two to a request: there, each counts.
-    return row.ideal if is_short and row.ideal > row.requests and not _strays(row) else row.sectors
+    is_row = row.ideal > row.requests or (row.width_bytes < 4 and row.lanes > row.requests * WARP_LANES // 2)
+    return row.ideal if is_short and is_row and not _strays(row) else row.sectors
 
 
 def _strays(row: LineCounters) -> bool:

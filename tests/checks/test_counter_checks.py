@@ -125,6 +125,20 @@ def test_where_neighbouring_addresses_begin_is_not_held_against_short_requests(
     assert ("not multiplied by the row length" in (row.hint or "")) == (sectors > ideal + 1)
 
 
+@pytest.mark.parametrize(
+    ("width", "sectors", "ideal", "status"), [(1, 2, 1, "pass"), (1, 3, 1, "fail"), (2, 3, 2, "pass")]
+)
+def test_nor_against_requests_of_bytes(width: int, sectors: int, ideal: int, status: str) -> None:
+    full = counters()
+    load, *others = full.by_line
+    n = load.requests
+    halo = msgspec.structs.replace(load, width_bytes=width, lanes=32 * n, sectors=sectors * n, ideal=ideal * n)
+    given = evidence(counters=msgspec.structs.replace(full, by_line=[halo, *others]))
+    settings = CoalescingSettings(max_ratio=1.4)
+    checks = tuple(replace(c, settings=settings) if c.check == "coalescing" else c for c in given.variant.checks)
+    assert check(replace(given, variant=replace(given.variant, checks=checks)), "coalescing").status == status
+
+
 def test_coalescing_on_either_side() -> None:
     one_side = counters(shared=False, store_sectors=32.0)
     assert check(evidence("naive", counters=one_side), "coalescing").status == "pass"

@@ -145,6 +145,8 @@ def _axis(
     threads = site.block[axis] if site.block is not None and axis < len(covers) else 0
     steps = [step for step in dict.fromkeys([tile[axis], threads]) if step > 0]
     over = covers[axis]
+    if any(-(-extent // step) == blocks for extent in _oblong(over, own) for step in steps) and agrees(usual):
+        return usual
     patterns = [pattern for pattern, _why in _ROUNDED]
     if _rounds_down(expression):
         patterns[:2] = reversed(patterns[:2])
@@ -210,6 +212,15 @@ def _rounded_up(over: str, step: int) -> str:
 def _extent(covered: str, own: Mapping[str, int]) -> int | None:
     names = covered.split("*")
     return prod(own[name] for name in names) if all(name in own for name in names) else None
+
+
+def _oblong(covered: str, own: Sequence[Mapping[str, int]]) -> list[int]:
+    """Elements of a matrix whose sides are different ones of a program's sizes, where the lab's matrices are square."""
+    names = covered.split("*")
+    if len(names) < 2 or len(set(names)) == len(names) or len(own) < 2:
+        return []
+    values = [sorted({sizes[name] for sizes in own if name in sizes}) for name in names]
+    return [prod(sides) for sides in product(*values) if len(set(sides)) > 1]
 
 
 def _may_be(text: str, choices: Sequence[Mapping[str, int]], blocks: int) -> bool:

@@ -551,3 +551,19 @@ def test_blocks_of_a_square_in_one_row_are_those_of_both_sides() -> None:
     observed = ObservedRuns((SeenRun(("main.cu",), (launch,), ended=True),))
     plan = binding(bound(text, find("transpose", ()), observed=observed), "naive").interpretations[0].launch
     assert integer(plan.grid_formula[0], {"rows": 64, "cols": 128}) == 8
+
+
+def test_a_grid_over_an_oblong_matrix_is_rounded_up() -> None:
+    text = (
+        "__global__ void mul(float *a, float *b, float *c, int rows, int inner, int cols) {"
+        " int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < rows * cols) { float s = 0;"
+        " for (int k = 0; k < inner; k++) s += a[i / cols * inner + k] * b[k * cols + i % cols]; c[i] = s; } }\n"
+        "void run(M a, M b, M c) { mul<<<blocks(a), 256>>>(a.d, b.d, c.d, a.rows, a.cols, b.cols); }\n"
+    )
+    sizes = {"a": 50 * 60, "b": 60 * 70, "c": 50 * 70}
+    arrays = [SeenArgument(name, "float *", buffer=name, buffer_bytes=4 * count) for name, count in sizes.items()]
+    numbers = [SeenArgument(name, "int", value) for name, value in (("rows", 50), ("inner", 60), ("cols", 70))]
+    launch = SeenLaunch("mul", (), "main.cu", 2, (14, 1, 1), (256, 1, 1), 0, (*arrays, *numbers))
+    seen = ObservedRuns((SeenRun(("main.cu",), (launch,), ended=True),))
+    found = binding(bound(text, find("matmul", ()), observed=seen), "naive").interpretations[0]
+    assert (found.launch.covers, found.launch.grid_formula) == (("n*n",), ())
