@@ -240,7 +240,9 @@ class Pair:
     def built(self) -> float:
         """What its being built as the variant adds to a name, or takes off it."""
         memory, padding, loops = (5, self.fits_memory), (3, self.fits_padding), (4, self.fits_loops)
-        built = sum(points if fits else -points for points, fits in (memory, padding, loops))
+        built: float = sum(points if fits else -points for points, fits in (memory, padding, loops))
+        # `tiled` says nothing of padding: one with it is the variant without only where another is the one with it.
+        built -= 90.0 if self.variant.padded is False and self.candidate.is_padded else 0.0
         return built - self.dynamic - self.unusable
 
     @cached_property

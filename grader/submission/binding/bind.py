@@ -28,7 +28,7 @@ from grader.submission.binding.kernel_text import (
     unequal_lengths,
 )
 from grader.submission.binding.plans import as_written, in_their_places, interpretations, requested_launch
-from grader.submission.binding.reconcile import Fact, Place, first, places_read_true
+from grader.submission.binding.reconcile import Fact, Place, by_columns, first, places_read_true
 from grader.submission.binding.roles import role_assignments
 from grader.submission.compile_time import constant_edits
 from grader.submission.cpp.tree import ParsedFile
@@ -334,11 +334,9 @@ def _candidates(entries: Sequence[Entry], lab: Lab, observed: ObservedRuns) -> l
     of_kernels = []
     own: dict[str, Profile] | None = None
     for entry in entries:
-        candidate = replace(
-            _candidate(entry),
-            is_intermediate=is_intermediate(entry, entries),
-            is_of_another_task=is_of_another_task(entry.kernel.name, lab) or _other_data(entry, lab, observed) != "",
-        )
+        is_of_other = is_of_another_task(entry.kernel.name, lab) or _other_data(entry, lab, observed) != ""
+        is_between = is_intermediate(entry, entries)
+        candidate = replace(_candidate(entry), is_intermediate=is_between, is_of_another_task=is_of_other)
         if entry.kernel.uses_shared and entry.reason is None:
             own = profiles(lab) if own is None else own
             profile = profile_of(entry.kernel, entry.shape, _readings(entry, lab)[0])
@@ -488,7 +486,9 @@ def _readings(entry: Entry, lab: Lab) -> list[tuple[str, ...]]:
     """Return the possible roles of its parameters, likeliest first; placeholders where their types are unknown."""
     if entry.has_undeclared_type:
         return [("=0",) * len(entry.kernel.parameters)]
-    readings = [as_written(entry, lab, roles) for roles in role_assignments(entry.kernel, lab, entry.seen)]
+    found = role_assignments(entry.kernel, lab, entry.seen)
+    named = by_columns(found, entry.shape.text, entry.shape.constants, lab)
+    readings = [as_written(entry, lab, roles) for roles in named]
     if not entry.is_filled:
         return readings
     # What the memory was filled with may hold at the usual sizes alone: weights of so many neighbours.

@@ -7,13 +7,16 @@ told as a contradiction.  What was seen holds; the text tells of other sizes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Generic, TypeVar
 
-from grader.submission.cpp.constants import Constants
+from grader.lab.records import Lab
+from grader.submission.cpp.constants import Constants, Macro
 from grader.submission.cpp.syntax import Number
+from grader.submission.cpp.tree import WORD
 from grader.submission.kernels.records import LaunchSite, ObservedRuns, SeenLaunch, SeenProbe
 from grader.submission.records import ORIGINS, Origin
 
@@ -253,3 +256,38 @@ def _disagreement(site: LaunchSite, launch: SeenLaunch) -> tuple[bool, bool, boo
         site.block is not None and site.block != launch.block,
         launch.line - site.line,
     )
+
+
+# Matrices that a kernel indexes by columns: what it reads as one is the transpose of what lies there.
+
+_COLUMN_MAJOR = re.compile(r"(?P<column>\w+)\*\w+\+(?P<row>\w+)|(?P<row2>\w+)\+(?P<column2>\w+)\*\w+")
+_A_ROW, _A_COLUMN = re.compile(r"(?i)i|r|\w*rows?"), re.compile(r"(?i)j|c|\w*col(umn)?s?")
+
+
+def by_columns(readings: list[tuple[str, ...]], text: str, constants: Constants, lab: Lab) -> list[tuple[str, ...]]:
+    """The same roles, before them those with two matrices in each other's place, of a kernel that indexes by columns.
+
+    text: the kernel's.
+
+    `#define IDX(row, col, ld) ((col) * (ld) + (row))`: of what lies there each matrix is the transpose, and the
+    transpose of A * B is that of B times that of A.
+    """
+    inputs = [p for p in lab.parameters if p.is_input]
+    if len(inputs) != 2 or inputs[0].shape != inputs[1].shape or len(set(inputs[0].shape)) != 1:
+        return readings
+    macros = (constants.macros.get(word) for word in set(WORD.findall(text)))
+    if not any(macro is not None and _is_by_columns(macro) for macro in macros):
+        return readings
+    first, second = inputs[0].name, inputs[1].name
+    other = {first: second, second: first}
+    exchanged = [tuple(other.get(role, role) for role in roles) for roles in readings]
+    return list(dict.fromkeys(role for pair in zip(exchanged, readings, strict=True) for role in pair))
+
+
+def _is_by_columns(macro: Macro) -> bool:
+    match = _COLUMN_MAJOR.fullmatch(re.sub(r"[\s()]", "", macro.body))
+    if match is None or macro.parameters is None or len(macro.parameters) < 2:
+        return False
+    row, column = match["row"] or match["row2"], match["column"] or match["column2"]
+    is_named = _A_ROW.fullmatch(row) is not None and _A_COLUMN.fullmatch(column) is not None
+    return is_named and tuple(macro.parameters[:2]) == (row, column)

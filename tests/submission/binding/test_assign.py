@@ -352,3 +352,10 @@ def test_a_tile_with_padding_is_no_other_one_of_the_variant_without() -> None:
         name: [o.kernel.name for o in b.others] for name, b in found.bindings.items() if not isinstance(b, Missing)
     }
     assert others == {"shared": [], "padded": ["flipSmemPadTwice"]}
+
+
+def test_a_tile_with_padding_is_the_variant_with_whatever_tile_it_is_called() -> None:
+    found = names(bound(kernel("flipTiled", "padded")))
+    assert (found["shared"], found["padded"]) == ("no_candidate", "flipTiled")
+    found = names(bound(kernel("flipTiled", "padded") + kernel("flipPadded", "padded")))
+    assert (found["shared"], found["padded"]) == ("flipTiled", "flipPadded")

@@ -291,3 +291,23 @@ def test_a_number_may_be_the_width_of_a_window(name: str, value: int, is_offered
     orders = role_assignments(naive, find("box-blur"), [*arrays, *numbers])
     assert (("in", "out", "count", "=2 * radius + 1") in orders) is is_offered
     assert orders[0] == ("in", "out", "count", "radius")
+
+
+@pytest.mark.parametrize(
+    ("macro", "first"),
+    [
+        ("IDX(row, col, ld) (((col) * (ld)) + (row))", ("b", "a", "c", "n")),
+        ("IDX2C(i, j, ld) (i + j * ld)", ("b", "a", "c", "n")),
+        ("IDX(row, col, ld) ((row) * (ld) + (col))", ("a", "b", "c", "n")),
+        ("IDX(x, y, w) ((y) * (w) + (x))", ("a", "b", "c", "n")),
+    ],
+)
+def test_matrices_that_are_indexed_by_columns_change_places_in_a_product(macro: str, first: tuple[str, ...]) -> None:
+    text = (
+        f"#define {macro}\n__global__ void mul(const float *a, const float *b, float *c, int n) {{"
+        " int i = blockIdx.y * blockDim.y + threadIdx.y, j = blockIdx.x * blockDim.x + threadIdx.x; float s = 0;"
+        " for (int k = 0; k < n; k++) s += a[IDX(i, k, n)] * b[IDX(k, j, n)]; c[IDX(i, j, n)] = s; }\n"
+    ).replace("[IDX(", f"[{macro.partition('(')[0]}(")
+    found = [one.roles for one in binding(bound(text, find("matmul", ())), "naive").interpretations]
+    assert found[0] == first
+    assert (("a", "b", "c", "n") in found) and len(found) == 1 + (first[0] == "b")
