@@ -258,7 +258,7 @@ def _disagreement(site: LaunchSite, launch: SeenLaunch) -> tuple[bool, bool, boo
     )
 
 
-# Matrices that a kernel indexes by columns: what it reads as one is the transpose of what lies there.
+# Matrices that a kernel indexes by columns: what lies there has rows for its columns.
 
 _COLUMN_MAJOR = re.compile(r"(?P<column>\w+)\*\w+\+(?P<row>\w+)|(?P<row2>\w+)\+(?P<column2>\w+)\*\w+")
 _A_ROW, _A_COLUMN = re.compile(r"(?i)i|r|\w*rows?"), re.compile(r"(?i)j|c|\w*col(umn)?s?")
@@ -269,8 +269,8 @@ def by_columns(readings: list[tuple[str, ...]], text: str, constants: Constants,
 
     text: the kernel's.
 
-    `#define IDX(row, col, ld) ((col) * (ld) + (row))`: of what lies there each matrix is the transpose, and the
-    transpose of A * B is that of B times that of A.
+    `#define IDX(row, col, ld) ((col) * (ld) + (row))`: read by rows each matrix has rows for columns, and so turned
+    A * B is turned B times turned A.
     """
     inputs = [p for p in lab.parameters if p.is_input]
     if len(inputs) != 2 or inputs[0].shape != inputs[1].shape or len(set(inputs[0].shape)) != 1:
