@@ -139,12 +139,15 @@ def _sums(observation: Observation, spans: Sequence[Span]) -> Iterator[Span]:
 
 
 def unit_of(number: Number, table: Sequence[tuple[str, float, str]]) -> tuple[str, float] | None:
-    """Return the unit that stands right behind a number, or right before it."""
+    """Return the unit that stands right behind a number, or right before it, or heads its column."""
     for name, scale, pattern in table:
         if re.match(rf"\s*[\])]?\s*[\[(]?\s*{pattern}", number.after):
             return name, scale
     for name, scale, pattern in table:
         if re.search(rf"(?:^|[\s(\[,]){pattern}\s*[\])]?\s*[:=]\s*$", number.before):
+            return name, scale
+    for name, scale, pattern in table:
+        if re.search(rf"(?:^|[\s(\[,]){pattern}\s*[\])]?\s*$", number.head):
             return name, scale
     return None
 
@@ -285,7 +288,8 @@ def _of_nothing(numbers: Sequence[tuple[Seen, Number]], unit: tuple[str, float] 
     """Yield times of kernels, each row of which is one that events took of nothing."""
     rows = []
     for seen, number in numbers:
-        empty = [one.taken for one in seen.spans if one.taken is not None and one.launches[0] == one.launches[1]]
+        spans = (one for one in seen.spans if one.launches[0] == one.launches[1] and one.copies[0] == one.copies[1])
+        empty = [one.taken for one in spans if one.taken is not None]
         label = _label_of(number, _labels(seen.observation.launches))
         scale = unit[1] if unit is not None else 0.0
         near = [t for t in empty if abs(t.nanoseconds - number.value * scale) <= number.tolerance * scale * 1.01]
@@ -353,6 +357,9 @@ def _of_row(seen: Seen) -> Iterator[tuple[Number, SeenFault]]:
     own = {_label_of(number, labels) for number in timed}
     rows_with_rate = {n.row for n in seen.numbers if unit_of(n, RATES) is not None}
     for number in timed:
+        copied = [seen.copies(r.span) for r in seen.readings[id(number)] if not seen.launches(r.span)]
+        if len(copied) == len(seen.readings[id(number)]) and all(copied) and _names_kernel(number):
+            yield number, fault_at(number, msg("figures.of_copy", line=copied[0][0].line))
         readings = [reading for reading in seen.readings[id(number)] if seen.launches(reading.span)]
         if not readings or len(readings) < len(seen.readings[id(number)]):
             continue
@@ -386,6 +393,15 @@ def _asked(seen: Seen, number: Number, reading: Reading, label: str, labels: Map
     alike = [one for one in seen.spans if one.taken is not None and one.taken.line == taken.line]
     contents = {tuple(plain_names(seen.launches(one))) for one in alike}
     return (taken.line, taken.file) if len(contents) == 1 else (0, "")
+
+
+def _names_kernel(number: Number) -> bool:
+    """Whether what stands last before a number, or heads its column, is a kernel's time."""
+    near = re.split(r"[,;|()]", number.before.rstrip(" :="))[-1]
+    return (
+        _KERNEL.search(number.head) is not None
+        or re.search(rf"(?:{_KERNEL.pattern})\w*\s*\w*$", near, re.I) is not None
+    )
 
 
 def _with_copies(seen: Seen, number: Number, readings: Sequence[Reading], has_rate: bool) -> Iterator[SeenFault]:

@@ -83,33 +83,36 @@ def _of_rate(numbers: Sequence[tuple[Seen, Number]], rate: tuple[str, float]) ->
     explained: dict[str, list[tuple[Number, Message]]] = defaultdict(list)
     looked_at = 0
     for seen, number in numbers:
-        span = _time_in_line(seen, number)
-        launches = seen.launches(span.span) if span is not None else []
-        if span is None or number.digits < FEWEST_DIGITS - 1 or not launches or len(plain_names(launches)) != 1:
-            continue
-        sizes = _used(seen, span.span.launches[1] - 1)
-        work = float(sum(sizes)) if rate[0] == "bytes" else _operations(sizes)
-        if not work:
-            continue
-        looked_at += 1
-        seconds = span.span.nanoseconds / 1e9 / (max(1, span.parts))
-        each = span.span.nanoseconds / 1e9 / len(launches)
-        slack = number.tolerance / abs(number.value) + 2e-3
-        for name, ratio, message in _mistakes(rate, number, launches, work, seconds, each):
-            if abs(ratio - 1) <= slack:
-                explained[name].append((number, message))
-                break
+        times = _times_in_line(seen, number) if number.digits >= FEWEST_DIGITS - 1 else []
+        found: dict[str, Message] = {}
+        slack = number.tolerance / abs(number.value) + 2e-3 if number.value else 0.0
+        is_known = False
+        for place, time in enumerate(times):
+            launches = seen.launches(time.span)
+            sizes = _used(seen, time.span.launches[1] - 1)
+            work = float(sum(sizes)) if rate[0] == "bytes" else _operations(sizes)
+            if not work or len(plain_names(launches)) != 1:
+                continue
+            is_known = True
+            for name, ratio, message in _mistakes(rate, number, launches, work, time):
+                if abs(ratio - 1) <= slack:
+                    found.setdefault(name if name == "right" else f"{name} {place}", message)
+                    break
+        looked_at += is_known
+        for name, message in found.items() if "right" not in found else [("right", found["right"])]:
+            explained[name].append((number, message))
     for rows in explained.values() if not explained["right"] else ():
         if rows and agree(len(rows), looked_at, FEWEST_DIGITS + 2):
             yield fault_at(*rows[0])
 
 
 def _mistakes(
-    rate: tuple[str, float], number: Number, launches: Sequence[SeenLaunch], work: float, seconds: float, each: float
+    rate: tuple[str, float], number: Number, launches: Sequence[SeenLaunch], work: float, time: Reading
 ) -> Iterator[tuple[str, float, Message]]:
     """Yield what a rate may be, right first: by which factor it is off that, and what is said of it then."""
     kernel = launches[0].display
-    said = number.value * rate[1] * each
+    seconds = time.span.nanoseconds / 1e9
+    said = number.value * rate[1] * seconds / len(launches)
     none = msg("figures.rate_grows")
     yield "right", said / work, none
     if rate[0] == "bytes":
@@ -131,20 +134,18 @@ def _mistakes(
     if len(launches) > 1:
         message = msg("figures.rate_of_all", count=len(launches), kernel=kernel)
         yield "all", said * len(launches) / work, message
-    grown = number.value / (work * seconds)
+    grown = number.value / (work * seconds / time.parts)
     yield "grows", grown / 10.0 ** round(log10(grown)) if grown > 0 else 0.0, msg("figures.rate_grows")
 
 
-def _time_in_line(seen: Seen, number: Number) -> Reading | None:
-    """Return the time of a kernel that stands in the same line, the last before the number; None for none."""
+def _times_in_line(seen: Seen, number: Number) -> list[Reading]:
+    """Return the times of kernels in the same line, of those before the number where there are any, the last first."""
     timed = [n for n in seen.numbers if n.row == number.row and id(n) in seen.readings]
     timed = [n for n in timed if any(seen.launches(r.span) for r in seen.readings[id(n)])]
-    if not timed:
-        return None
     at = seen.numbers.index(number)
     before = [n for n in timed if seen.numbers.index(n) < at] or timed
-    readings = seen.readings[id(before[-1])]
-    return readings[0] if len({r.span.launches for r in readings}) == 1 else None
+    readings = [seen.readings[id(n)] for n in reversed(before)]
+    return [own[0] for own in readings if len({reading.span.launches for reading in own}) == 1]
 
 
 def _used(seen: Seen, launch: int) -> list[int]:
@@ -170,7 +171,7 @@ def _operations(sizes: Sequence[int]) -> float:
 
 def _is_speedup(number: Number) -> bool:
     """Whether the words beside a number call it a speedup."""
-    near = re.split(r"[,;|]", number.before)[-1]
+    near = f"{number.head} {re.split('[,;|]', number.before)[-1]}"
     behind = re.match(r"\s*(?:x|×|times|раз\w*)?\s*(?:faster|speed-?up|быстрее|ускорени\w*)", number.after)
     return _SPEEDUP.search(near) is not None or behind is not None
 

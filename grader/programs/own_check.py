@@ -107,11 +107,15 @@ _COUNTED_RIGHT = re.compile(r"(?<!not )(?<!не )\b(?:correct|match\w*|equal|ok|
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A line that says whether results are right; kernel: the one launched last before it, "" where that is unclear."""
+    """A line that says whether results are right; kernel: the one launched last before it, "" where that is unclear.
+
+    is_of_several: several were launched since the line before.
+    """
 
     text: str
     is_right: bool
     kernel: str = ""
+    is_of_several: bool = False
 
 
 def said(observation: Observation) -> tuple[Said, ...]:
@@ -135,7 +139,7 @@ def said(observation: Observation) -> tuple[Said, ...]:
         kernel = kernel or _meant_in(line, observation)
         if not launched and lines and not kernel:
             kernel = lines[-1].kernel
-        lines.append(Said(line, verdict, kernel))
+        lines.append(Said(line, verdict, kernel, is_of_several=not kernel and len(launched) > 1))
         before = max(before, launches)
     return tuple(lines)
 

@@ -33,7 +33,7 @@ _VALUE = re.compile(_NUMBER)
 _APART = re.compile(rf"(?<![\w.]){_NUMBER}(?!\w)")
 MOST_TRIES, MOST_ENDS, MOST_PARTS = 150, 3, 60
 """Steps in which a format is looked for in a line, places at which a text of it may end, parts of a format."""
-_COLUMNS = "\t|;,"
+_COLUMNS = ("\t", r"\|", ";", ",", " {2,}")
 """What parts the columns of a table."""
 
 
@@ -93,10 +93,9 @@ def numbers_in(output: bytes, texts: Mapping[str, str]) -> list[Number]:
         line = raw.decode("utf-8", "replace")
         if len(line) > MOST_CHARACTERS:
             continue
-        mark = next((mark for mark in _COLUMNS if line.count(mark) > 1), "")
-        cells = line.split(mark) if mark else []
+        mark = next((mark for mark in _COLUMNS if len(re.findall(mark, line.strip(" "))) > 1), "")
         if mark and not any(c.isdigit() for c in line):
-            heads[mark] = cells
+            heads[mark] = re.split(mark, line.strip(" "))
         elif any(c.isdigit() for c in line):
             found += _numbers_of(line, row, formats, mark, heads.get(mark, []) if mark else [])
     return found
@@ -125,7 +124,7 @@ def _numbers_of(line: str, row: int, formats: Sequence[Format], mark: str, heads
         decimals = len(mantissa.partition(".")[2]) - int(exponent or 0)
         digits = len(mantissa.replace(".", "").lstrip("-+0"))
         if digits:
-            column = line.count(mark, 0, start) if heads else 0
+            column = len(re.findall(mark, line[:start].lstrip(" "))) if heads else 0
             head = heads[column] if column < len(heads) else ""
             around = line[earlier:start], line[end:later], line
             found.append(Number(argument, float(text), 0.5 * 10.0**-decimals, digits, *around, row, head))

@@ -65,7 +65,8 @@ class RunLimits(msgspec.Struct, frozen=True):
     marks_times: each launch and each copy takes a time of its own, a long or a short one, by which a figure that the
     program prints is known.
     falsifies: floating-point results of kernels are others when the host gets them: all larger ("up") or smaller
-    ("down"), or those of each copy's second half smaller ("half"): for who wants to know whether that is noticed.
+    ("down"), those of each copy's second half smaller ("half"), three of each larger ("some"), none of them a number
+    ("nan"): for who wants to know whether that is noticed.
     launch_seconds: of processor time; on a GPU, that the host waits for it.
     wall_seconds: of the whole run, by the clock on the wall: ends what hangs.
     """
@@ -91,7 +92,7 @@ class RunLimits(msgspec.Struct, frozen=True):
     looks: bool = True
     forgives: bool = False
     marks_times: Literal["", "long", "short"] = ""
-    falsifies: Literal["", "half", "up", "down"] = ""
+    falsifies: Literal["", "half", "up", "down", "some", "nan"] = ""
 
 
 def for_gpu(limits: RunLimits, seconds: float) -> RunLimits:

@@ -60,8 +60,10 @@ CUT_SHORT = frozenset(f"programs.{what}" for what in ("launch_limit", "launch_st
 """What ends a run that is beyond its limits, counted: what was printed before is of whole launches."""
 
 
-Way = Literal["half", "up", "down"]
-WAYS: tuple[Way, ...] = ("half", "up", "down")
+Way = Literal["half", "up", "down", "some", "nan"]
+IN_PART: tuple[Way, ...] = ("half", "up", "down")
+NOTICED: tuple[Way, ...] = ("half", "up", "some", "nan")
+"""Ways for a program that does not notice the first of them, and for one that does."""
 """See `grader.programs.records.RunLimits.falsifies`."""
 
 
@@ -130,19 +132,18 @@ class Falsified:
         self._runs: dict[Way, Observation] = {}
 
     def next_way(self) -> Way | None:
-        """Return how results are falsified next; the third way only where the program does not notice one of two."""
+        """Return how results are falsified next: in other ways where the program does not notice the first of them."""
         whole = self._whole
         words = said(whole)
         is_right = (
             (whole.exit == 0 or _is_cut(whole))
-            and any(word.kernel for word in words)
+            and any(word.kernel or word.is_of_several for word in words)
             and all(word.is_right for word in words)
         )
         if not is_right or not any(copy.way == "out" for copy in whole.copies):
             return None
-        if len(self._runs) == 2 and not self._not_noticed("half"):
-            return None
-        return next((way for way in WAYS if way not in self._runs), None)
+        ways = IN_PART if any(self._not_noticed(way) for way in ("half", "up") if way in self._runs) else NOTICED
+        return next((way for way in ways if way not in self._runs), None)
 
     def add(self, way: Way, observation: Observation) -> None:
         """Take what came of results that were falsified this way."""
@@ -155,6 +156,9 @@ class Falsified:
         wrong = {word.kernel for word in words if not word.is_right}
         if changed.exit != self._whole.exit or "" in wrong:
             return set()
+        if not any(word.kernel for word in said(self._whole)):
+            # Each line is on several kernels.
+            return {*changed.falsified} if len(words) == len(said(self._whole)) else set()
         before = Counter(word.kernel for word in said(self._whole))
         after = Counter(word.kernel for word in words if word.is_right)
         names = {*changed.falsified} - wrong
@@ -163,12 +167,14 @@ class Falsified:
     def unnoticed(self) -> Iterator[tuple[str, Unnoticed]]:
         """Yield kernels of whose wrong results the program does not notice some, and which."""
         ways = {way: self._not_noticed(way) for way in self._runs}
-        half, up, down = (ways.get(way, set[str]()) for way in WAYS)
+        half, up, down, some, nan = (ways.get(way, set[str]()) for way in (*IN_PART, *NOTICED[2:]))
         for kernel in sorted(half | up):
             if kernel in up:
                 yield kernel, "all" if kernel in down else "larger"
             else:
                 yield kernel, "smaller" if kernel in down else "half"
+        for kernel in sorted((some | nan) - half - up):
+            yield kernel, "some" if kernel in some else "nan"
 
 
 def falsifying(way: Way) -> RunLimits:

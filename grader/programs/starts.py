@@ -283,11 +283,12 @@ _NUMBER = r"(?P<number>\d{3,9})(?P<suffix>[uUlL]{0,3})(?![\w.])"
 _DEFINE = re.compile(rf"^[ \t]*#[ \t]*define[ \t]+(?P<name>\w+)[ \t]+\(?[ \t]*{_NUMBER}", re.M)
 _INTEGER = r"\b(?:int|long|unsigned|size_t|auto|short|u?int(?:32|64)_t)\s+"
 _VARIABLE = re.compile(rf"{_INTEGER}(?P<name>\w+)\s*(?:=|\{{|\()\s*{_NUMBER}")
-# `int sizes[] = {256, 1024, 4096};`, each of which the program works through.
+# `int sizes[] = {256, 1024, 4096};`, `for (int n : {256, 1024})`, each of which the program works through.
 _NUMBERS = r"\d{1,9}(?:\s*,\s*\d{1,9}){1,15}"
 _VECTOR = r"\bvector\s*<[^;{}()]{1,40}>\s+"
 _LIST = re.compile(
-    rf"(?:{_INTEGER}(?P<name>\w+)\s*\[\w*\]|{_VECTOR}(?P<vector>\w+))\s*=?\s*\{{\s*(?P<number>{_NUMBERS})\s*,?\s*\}}"
+    rf"(?:{_INTEGER}(?P<name>\w+)\s*(?:\[\w*\]|:)|{_VECTOR}(?P<vector>\w+))\s*=?\s*"
+    rf"\{{\s*(?P<number>{_NUMBERS})\s*,?\s*\}}"
 )
 # `int shapes[][2] = {{256, 256}, {1000, 300}};`, of structs and pairs too.
 _SHAPES = re.compile(

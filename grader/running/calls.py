@@ -444,8 +444,7 @@ def not_noticed(runs: Sequence[SeenRun], kernel: str, texts: Mapping[str, str]) 
     """Yield that the program calls results of a kernel right which were made wrong.
 
     In the line of a difference that is taken as it is, where one sign is not noticed and there is one such line; not
-    where nothing is compared, for that is told as such.  Who compares a part may mean to: errors of one sign nobody
-    means to let pass ("half_blind").
+    where nothing is compared.  Who compares a part may mean to: errors of one sign nobody means to ("half_blind").
     """
     if not compares("\n".join(texts.values())):
         return
@@ -459,6 +458,7 @@ def not_noticed(runs: Sequence[SeenRun], kernel: str, texts: Mapping[str, str]) 
             continue
         differences = list(_signed(texts)) if one.what in ("smaller", "larger") else []
         way = "signed" if len(differences) == 1 else "not_noticed"
+        differences += _beyond(texts) if one.what == "nan" else ()
         if len(differences) == 1:
             file, line = differences[0]
         kind: FaultKind = "half_blind" if one.what in ("smaller", "larger") else "copy"
@@ -471,6 +471,16 @@ def _signed(texts: Mapping[str, str]) -> Iterator[tuple[str, int]]:
         for number, row in enumerate(text.split("\n"), 1):
             if any(not _MAGNITUDE.search(row[: match.start()]) for match in _DIFFERENCE.finditer(row)):
                 yield file, number
+
+
+_BEYOND = re.compile(r"\bf?abs[fl]?\s*\([^;{}]*\)\s*>=?|\bf?max[fl]?\s*\([^;{}]*\bf?abs[fl]?\s*\(")
+
+
+def _beyond(texts: Mapping[str, str]) -> Iterator[tuple[str, int]]:
+    """Yield the lines in which a difference is looked at for being too large, or for being the largest."""
+    for file, text in texts.items():
+        for match in _BEYOND.finditer(text):
+            yield file, text.count("\n", 0, match.start()) + 1
 
 
 # `errors(gold, gold, n)`, `equal(a.begin(), a.end(), a.begin())`, `fabs(h[i] - h[i])`, `h[i] != h[i]`.

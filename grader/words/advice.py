@@ -217,6 +217,14 @@ OWN_CHECK: Texts = {
         "The program's own check looks at a part of this launch's results only: with the second half of what is copied "
         "to the host made wrong it still called them right. How many elements does it compare, and which?"
     ),
+    "not_noticed_some": N_(
+        "The program's own check does not look at all of this launch's results: with three of them made wrong, amid "
+        "the others, it still called them right. Does it compare every element, and each by itself?"
+    ),
+    "not_noticed_nan": N_(
+        "The program's own check takes NaN for right: with NaN in place of all results it still called them right. "
+        "Every comparison with NaN is false: write !(difference <= tolerance) for an error."
+    ),
     "not_noticed_all": N_(
         "The program's own check does not look at this launch's results: with all that is copied to the host made "
         "wrong it still called them right. Which arrays does it compare?"

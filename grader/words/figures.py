@@ -25,6 +25,9 @@ FIGURES: Texts = {
         "{divisor}: begin the time once, before the loop."
     ),
     "of_other": N_("The time that is printed for {row} is not that of {row}: it was taken around {kernel}."),
+    "of_copy": N_(
+        "The time that is printed for the kernel contains no launch: it was taken around the copy in line {line}."
+    ),
     "of_both": N_(
         "The time that is printed for {row} contains the launch of {kernel} in line {line} as well: begin it after "
         "that, or end it before."

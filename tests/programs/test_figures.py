@@ -170,6 +170,37 @@ def test_copies_in_the_time_of_a_kernel(form: str, copied: int, expected: list[t
     assert told(observed, f'printf("%s {form.replace("%", "%f")}\\n", name, t);') == expected
 
 
+@pytest.mark.parametrize(("head", "expected"), [("kernel", [(CALL, "of_copy")]), ("copied", [])])
+def test_the_time_of_a_copy_as_a_kernels(head: str, expected: list[tuple[int, str]]) -> None:
+    spans = [TimedSpan(ms * 1e6, (at, at), (at, at + 1), "a.cu", ASKED, 30) for at, ms in enumerate((NAIVE, SHARED))]
+    copies = [copy("in", 33, 0), copy("in", 33, 1)]
+    output = f"naive: {head} {NAIVE:f} ms\nshared: {head} {SHARED:f} ms\n"
+    assert told(run(output, Times(spans), copies=copies), f'printf("%s: {head} %f ms\\n", name, t);') == expected
+
+
+def test_columns_are_what_heads_them() -> None:
+    lines = ["variant;time, s;speedup", f"naive;{NAIVE:f};1.0000", f"shared;{SHARED:f};{SHARED / NAIVE:f}"]
+    call = 'printf("%s;%f;%f\\n", name, t, first / t);'
+    assert (CALL, "unit") in told(run("\n".join(lines), ROWS), call)
+    for mark in ";|\t":
+        rows = [line.replace("time, s", "time, ms").replace(";", mark) for line in lines]
+        assert told(run("\n".join(rows), ROWS), call.replace(";", mark, 2)) == [(CALL, "upside_down")]
+    rows = [" ".join(f"{cell:<12}" for cell in line.replace("time, s", "time, ms").split(";")) for line in lines]
+    assert told(run("\n".join(rows), ROWS), 'printf("%-12s %-12f %-12f\\n", name, t, first / t);') == [
+        (CALL, "upside_down")
+    ]
+
+
+def test_a_rate_is_over_any_of_the_times_in_its_line() -> None:
+    least, middle, most = NAIVE, 1.01 * NAIVE, 1.03 * NAIVE
+    times = by_events((least, (0, 1)), (middle, (1, 2)), (most, (2, 3)))
+    for factor, expected in ((1, []), (0.5, [(CALL, "bytes_once")])):
+        rate = 3 * BYTES * factor / middle / 1e6
+        line = f"min {least:f} ms, median {middle:f} ms, max {most:f} ms, {rate:f} GB/s\n"
+        call = 'printf("min %f ms, median %f ms, max %f ms, %f GB/s\\n", a, b, c, d);'
+        assert told(run(line, times, ["mulNaive"] * 3), call) == expected
+
+
 @pytest.mark.parametrize(
     ("of", "factor", "expected"),
     [

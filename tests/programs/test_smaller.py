@@ -40,6 +40,7 @@ from grader.programs.starts import applied, changes
             "int rows[] = {512, 64};\nint cols[] = {1024, 64};",
         ),
         ("std::vector<int> sizes = {64, 2048};", "", "sizes", 512, "std::vector<int> sizes = {64, 512};"),
+        ("for (const int n : {256, 500, 1024})", "programs.too_long", "n", 128, "for (const int n : {128, 125, 128})"),
         # A rectangle stays one.
         (
             "const int shapes[][2] = {{64, 64}, {4096, 4096}, {1024, 512}, {1000, 300}};",

@@ -6,6 +6,7 @@ Those are changed only in arrays of floating-point numbers, and by so much that 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -386,11 +387,30 @@ def _change(
     way: str,
     least: float,
 ) -> None:
-    left = sum(size for _offset, size in rows) // 2 if way == "half" else 0
+    total = sum(size for _offset, size in rows)
+    left = total // 2 if way == "half" else 0
+    few = _few(total // dtype.itemsize) if way == "some" else None
+    before = 0
     for offset, size in rows:
         kept = min(left, size) // dtype.itemsize * dtype.itemsize
         left -= kept
         part = data[offset + kept : offset + size // dtype.itemsize * dtype.itemsize]
         values = np.frombuffer(part.tobytes(), dtype)
         more = TIMES * np.abs(values) + dtype.type(least)
-        part[:] = np.frombuffer((values + more if way == "up" else values - more).astype(dtype).tobytes(), np.uint8)
+        changed = np.full_like(values, np.nan) if way == "nan" else values - more
+        if way in ("up", "some"):
+            changed = values + more
+        if few is not None:
+            here = few - before
+            chosen = np.zeros(len(values), np.bool_)
+            chosen[here[(here >= 0) & (here < len(values))]] = True
+            changed = np.where(chosen, changed, values)
+        before += len(values)
+        part[:] = np.frombuffer(changed.astype(dtype).tobytes(), np.uint8)
+
+
+def _few(count: int) -> npt.NDArray[np.int64]:
+    """Return which elements are changed where a few are: none at an end, nor on the diagonal of a square."""
+    side = max(1, math.isqrt(count)) + 1
+    places = [int(count * share) for share in (0.13, 0.37, 0.61)]
+    return np.array([place + (place % side == 0) for place in places], np.int64)

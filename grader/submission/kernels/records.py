@@ -247,7 +247,7 @@ class SeenWord:
     line: int = 0
 
 
-Unnoticed = Literal["all", "half", "smaller", "larger"]
+Unnoticed = Literal["all", "half", "smaller", "larger", "some", "nan"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ int main() {
     OK(cudaGetLastError());
     OK(cudaMemcpy(got, e, bytes, cudaMemcpyDeviceToHost));
     int wrong = 0;
-    for (int i = 0; i < n; i++) if (fabsf(got[i] - want[i]) > 1e-3f) wrong++;
+    for (int i = 0; i < n; i++) if (!(fabsf(got[i] - want[i]) <= 1e-3f)) wrong++;
     printf("errors: %d\\n", wrong);
     return wrong != 0;
 }
@@ -42,9 +42,11 @@ int main() {
         ("fabsf(got[i] - want[i])", "got[i] - want[i]", ["smaller"]),
         ("fabsf(got[i] - want[i])", "want[i] - got[i]", ["larger"]),
         ("i < n; i++) if", "i < n / 2; i++) if", ["half"]),
+        ("i < n; i++) if", "i < n; i += n - 1) if", ["some"]),
+        ("!(fabsf(got[i] - want[i]) <= 1e-3f)", "fabsf(got[i] - want[i]) > 1e-3f", ["nan"]),
         ("got[i] - want[i]", "want[i] - want[i]", ["all"]),
     ],
-    ids=["all is compared", "too small", "too large", "a part is compared", "nothing is compared"],
+    ids=["all is compared", "too small", "too large", "a part", "two elements", "no NaN", "nothing is compared"],
 )
 def test_wrong_results_that_a_program_calls_right(right: str, wrong: str, what: list[str], tmp_path: Path) -> None:
     path = tmp_path / "p.cu"
