@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from grader import i18n
@@ -122,6 +124,19 @@ def test_hatching_goes_on_from_one_rectangle_to_the_next() -> None:
         return sum(abs(a - b) for a, b in zip(rows[::4], rows[2::4], strict=False))
 
     assert length(whole) == pytest.approx(length(parts), abs=0.2)
+
+
+def test_a_letter_s_curves_are_the_same_in_both_formats() -> None:
+    """A curve of the second degree through three points, as one of the third: elevated by hand."""
+    figure = Figure(10, 10)
+    figure.words((0, 0), "O", Words(2048))
+    point = r"(-?[\d.]+) (-?[\d.]+)"
+    first = re.search(f"M{point}Q{point} {point}", figure.svg().decode())
+    written = re.search(r"\S+ \S+ m\n(.*?) c", figure.operators().data.decode(), re.S)
+    assert first is not None and written is not None
+    x0, y0, x1, y1, x2, y2 = map(float, first.groups())
+    third = [(x0 + 2 * x1) / 3, (y0 + 2 * y1) / 3, (x2 + 2 * x1) / 3, (y2 + 2 * y1) / 3, x2, y2]
+    assert [float(number) for number in written[1].split()] == pytest.approx(third, abs=0.01)
 
 
 def test_lines_of_words_stand_one_below_another_and_turned_beside_one_another() -> None:

@@ -181,10 +181,11 @@ def test_wrong_and_right_cells_differ_in_a_grey_print() -> None:
 
 
 def test_what_points_at_a_cell_stands_within_the_picture() -> None:
-    for place in ([0, 0], [0, 39], [39, 0], [39, 39]):
-        cells = ["." * 40] * 40
-        drawn = Drawn(only_map(diagnosis(shape=[40, 40], tile=[], first=place, picture=cells, compared=False)))
-        (row,) = [row for row in drawn.rows if row.text.startswith("out[")]
+    long = "a_name_of_thirty_letters_or_so"
+    for name, place in (("out", [0, 0]), ("out", [0, 39]), ("out", [39, 0]), (long, [39, 39]), (long, [20, 18])):
+        found = diagnosis(output=name, shape=[40, 40], tile=[], first=place, picture=["." * 40] * 40, compared=False)
+        drawn = Drawn(only_map(found))
+        (row,) = [row for row in drawn.rows if row.text.startswith(f"{name}[")]
         assert 0 < row.x < row.x + text_width(row.text, 8) < drawn.width and 8 <= row.y < drawn.height
 
 
