@@ -33,7 +33,7 @@ from grader.measured import Estimate, PredictedTime, SweepPoint, SweepRecord
 from grader.message import Message, msg
 from grader.processes.channel import Channel, PeerGone
 from grader.processes.child import ChildProgram, is_running, start_server
-from grader.processes.limits import MANY
+from grader.processes.limits import MANY, seldom_look_for_garbage
 from grader.processes.pool import Answer, Beside, Pool, Waiting, wait
 from grader.result import Check, Result
 from grader.running.evidence import Evidence
@@ -327,6 +327,7 @@ def prepare() -> None:
 def main(connection: socket.socket) -> None:
     """Follow launches until the parent closes the channel."""
     channel = Channel(connection, msgspec.msgpack.Decoder(FollowTask))
+    seldom_look_for_garbage()
     with contextlib.suppress(PeerGone):
         while True:
             task = channel.receive()

@@ -28,7 +28,7 @@ from grader.naming import printable, printable_all, printable_result
 from grader.processes import fork_server
 from grader.processes.channel import Channel, PeerGone
 from grader.processes.child import ChildProgram, start_server
-from grader.processes.limits import cores, shortage
+from grader.processes.limits import cores, seldom_look_for_garbage, shortage
 from grader.processes.pool import Lost, Pool, Waiting, wait
 from grader.result import Check, Result
 from grader.words import text
@@ -260,6 +260,7 @@ def main(connection: socket.socket) -> None:
     from grader.timing import lock
 
     channel = Channel(connection, msgspec.msgpack.Decoder(GradeTask))
+    seldom_look_for_garbage()
     lock.tell_of_waiting(lambda waits: channel.send(Waiting(waits, lock.WAIT_S)))
     with fork_server.kept(), contextlib.suppress(PeerGone):
         while True:

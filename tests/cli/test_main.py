@@ -450,3 +450,15 @@ def test_click_still_has_the_texts_that_are_translated_for_it() -> None:
     source = "".join(path.read_text("utf-8") for path in Path(click.__file__).parent.glob("*.py"))
     for text in main.texts():
         assert text in source, text
+
+
+def test_garbage_is_seldom_looked_for_where_the_process_is_the_command_s_own() -> None:
+    lines = (
+        "import atexit, gc",
+        "atexit.register(lambda: print(gc.get_threshold()[0]))",
+        "from grader.__main__ import main",
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", "\n".join([*lines, "main()"]), "--version"], capture_output=True, text=True, check=True
+    )
+    assert int(run.stdout.split()[-1]) >= 10_000
