@@ -345,6 +345,8 @@ def _include(match: re.Match[str], beside: Path, places: Sequence[Path]) -> str:
     if "/" not in wanted or match[2] == "<":
         return match[0]
     if path is None:
+        if wanted.startswith("sys/") or (_STAND_INS / wanted).is_file():
+            return match[0]
         # A course's own, in a folder that was not handed in: `../common/book.h`.
         name = Path(wanted).name
         return f"{match[1]}<{name}>" if (_STAND_INS / name).is_file() else match[0]

@@ -85,6 +85,8 @@ _LIBRARY_FLAGS = (
 )
 _DEVICE_FLAGS = (*_COMMON, _WITH_DEVICE_NAMES, "--cuda-device-only", "-Xclang", "-target-sdk-version=12.8", "-O2", "-S")
 RUNTIME: tuple[str, ...] = ("cuda_runtime.h",)
+SHORT = ("cuda_fp16.h", "cuda_bf16.h")
+"""What Thrust and CUB include of CUDA's."""
 USUAL = (
     *("algorithm", "array", "chrono", "fstream", "functional", "iomanip", "iostream", "limits", "map", "memory"),
     *("numeric", "random", "sstream", "stdexcept", "string", "tuple", "vector"),

@@ -250,9 +250,9 @@ def headers_in_advance(files: Mapping[str, str]) -> tuple[str, ...]:
     text = "\n".join(files.values())
     libraries = {match[1] for match in _OF_LIBRARY.finditer(text)} if uses_thrust(files) else set()
     if "thrust" in libraries:
-        return (*advance.RUNTIME, *advance.USUAL, *(f"thrust/{name}.h" for name in advance.THRUST))
+        return (*advance.RUNTIME, *advance.SHORT, *advance.USUAL, *(f"thrust/{name}.h" for name in advance.THRUST))
     if libraries:
-        return (*advance.RUNTIME, *advance.USUAL, "cub/cub.cuh")
+        return (*advance.RUNTIME, *advance.SHORT, *advance.USUAL, "cub/cub.cuh")
     return (*advance.RUNTIME, *advance.USUAL) if _INCLUDES_USUAL.search(text) else advance.RUNTIME
 
 

@@ -27,7 +27,9 @@ GRADER_WHOLE_(bool) GRADER_WHOLE_(char) GRADER_WHOLE_(signed char) GRADER_WHOLE_
 GRADER_WHOLE_(unsigned short) GRADER_WHOLE_(int) GRADER_WHOLE_(unsigned) GRADER_WHOLE_(long) GRADER_WHOLE_(unsigned long)
 GRADER_WHOLE_(long long) GRADER_WHOLE_(unsigned long long)
 // Of two types that are not the same one of float and double.
-template <class T> struct grader_number { static const int rank = sizeof(typename grader_whole<T>::type) ? 0 : 0; };
+// Other types, a complex number of a library's, have no rank: functions of that name are theirs.
+template <class T, class = double> struct grader_number { };
+template <class T> struct grader_number<T, typename grader_whole<T>::type> { static const int rank = 0; };
 template <> struct grader_number<float> { static const int rank = 1; };
 template <> struct grader_number<double> { static const int rank = 2; };
 template <class T, class U, bool = (grader_number<T>::rank + grader_number<U>::rank >= 0)> struct grader_mixed { typedef double type; };
