@@ -63,7 +63,10 @@ class DefinedTwice(Exception):
 
 
 def needs_linking(units: Mapping[str, ParsedFile], headers: Mapping[str, ParsedFile]) -> bool:
-    """Whether device code of one file uses a function or variable that another defines, and itself only declares."""
+    """Whether device code of one file uses a function or variable that another defines, and itself only declares, or
+    launches kernels, which compilers take as relocatable code alone."""
+    if any(_launches(parsed) for parsed in (*units.values(), *headers.values())):
+        return True
     if len(units) < 2:
         return False
     declared: set[str] = set()
@@ -86,6 +89,11 @@ def needs_linking(units: Mapping[str, ParsedFile], headers: Mapping[str, ParsedF
                     if any(map(word.search, others)) or any(len(word.findall(h.data)) > 1 for h in headers.values()):
                         return True
     return False
+
+
+def _launches(parsed: ParsedFile) -> bool:
+    functions = (i for i in parsed.items if i.kind == "function" and i.is_device and i.active)
+    return any(b"<<<" in parsed.data[i.start : i.node.end_byte] for i in functions)
 
 
 def linked_ptx(texts: Sequence[str]) -> str:

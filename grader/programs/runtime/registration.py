@@ -170,7 +170,7 @@ def _load(state: State, units: Sequence[int], codes: Sequence[Code]) -> None:
     Raises ProgramEnded: a function is nowhere, or the device cannot take the code.
     """
     try:
-        text = linked_ptx([code.ptx for code in codes]) if len(codes) > 1 else codes[0].ptx
+        text = linked_ptx([code.ptx for code in codes]) if state.is_linked else codes[0].ptx
     except DefinedTwice as error:
         raise ProgramEnded(msg("programs.defined_twice", names=_as_written(state, error.names))) from None
     if nowhere := list(dict.fromkeys(_NOWHERE.findall(text))):

@@ -257,19 +257,37 @@ MEMORY_ALLOCATION, INVALID_CONFIGURATION = 2, 9
 
 
 def _parameter_buffer(group: Group, instruction: Instruction, arguments: list[int], returns: list[int]) -> None:
-    """Allocate memory for the arguments of a launch for each lane; null where none is left."""
+    """Allocate memory for the arguments of a launch for each lane, and remember its shape; null where none is left."""
+    budget, program = group.batch.budget, group.frames[-1].code.program
+    callees = [program.at(pointer, instruction) for pointer in _argument(group, arguments[0], U64).tolist()]
+    grids, blocks = _fields(group, arguments[1]), _fields(group, arguments[2])
+    shared = _argument(group, arguments[3], U32).tolist()
+    pointers = _rooms(group, instruction, [callee.parameter_bytes for callee in callees])
+    for callee, pointer, *shape in zip(callees, pointers.tolist(), grids, blocks, shared, strict=True):
+        if pointer:
+            budget.asked_for[pointer] = (callee.name, *shape)
+    _results(group, returns[0], pointers)
+
+
+def _parameter_buffer_of_size(
+    group: Group, instruction: Instruction, arguments: list[int], returns: list[int]
+) -> None:
+    """The same as clang asks for it: by alignment, which all have, and size."""
+    sizes = _argument(group, arguments[1], U64).tolist()
+    _results(group, returns[0], _rooms(group, instruction, sizes))
+
+
+def _rooms(group: Group, instruction: Instruction, sizes: Sequence[int]) -> Array:
+    """Return a pointer for each lane; null where no memory is left."""
     batch, line = group.batch, instruction.location.line
-    device, program = batch.device, group.frames[-1].code.program
+    device = batch.device
     if device.launch_arguments is None:
         device.launch_arguments = Heap(device, LAUNCH_ARGUMENT_BYTES)
     room: Heap = device.launch_arguments
-    grids, blocks = _fields(group, arguments[1]), _fields(group, arguments[2])
-    shared = _argument(group, arguments[3], U32).tolist()
     pointers = np.zeros(group.lanes.n, U64)
     _charge(group, LAUNCH_COST * group.lanes.n)
-    for position, pointer in enumerate(_argument(group, arguments[0], U64).tolist()):
-        callee = program.at(pointer, instruction)
-        allocation = room.allocate(max(callee.parameter_bytes, 1), line)
+    for position, size in enumerate(sizes):
+        allocation = room.allocate(max(size, 1), line)
         if allocation is None:
             _errors(group)[int(group.lanes.ids[position])] = MEMORY_ALLOCATION
             continue
@@ -277,9 +295,8 @@ def _parameter_buffer(group: Group, instruction: Instruction, arguments: list[in
         if room.array.valid is not None:
             # What lies between two arguments nobody writes, and it is read with them.
             room.array.valid[allocation[0] - room.array.base :][: allocation[1]] = 1
-        batch.budget.asked_for[allocation[0]] = (callee.name, grids[position], blocks[position], shared[position])
     batch.note_change()
-    _results(group, returns[0], pointers)
+    return pointers
 
 
 def _fields(group: Group, address: int) -> list[Index3]:
@@ -293,11 +310,26 @@ def _errors(group: Group) -> dict[int, int]:
 
 def _launch_device(group: Group, instruction: Instruction, arguments: list[int], returns: list[int]) -> None:
     """Queue a launch for each lane; its arguments lie where `_parameter_buffer` put them."""
+    _launch(group, instruction, arguments[0], arguments[1], returns[0])
+
+
+def _launch_with_shape(group: Group, instruction: Instruction, arguments: list[int], returns: list[int]) -> None:
+    """The same as clang asks for it: the kernel, its arguments, grid, block, bytes of shared memory, stream."""
+    budget, program = group.batch.budget, group.frames[-1].code.program
+    callees = [program.at(pointer, instruction).name for pointer in _argument(group, arguments[0], U64).tolist()]
+    grids, blocks = _fields(group, arguments[2]), _fields(group, arguments[3])
+    shared = _argument(group, arguments[4], U32).tolist()
+    pointers = _argument(group, arguments[1], U64).tolist()
+    budget.asked_for.update(zip(pointers, zip(callees, grids, blocks, shared, strict=True), strict=True))
+    _launch(group, instruction, arguments[1], arguments[5], returns[0])
+
+
+def _launch(group: Group, instruction: Instruction, of_arguments: int, of_streams: int, result: int) -> None:
     batch, module = group.batch, group.frames[-1].code.program.module
     room: Heap | None = batch.device.launch_arguments
-    streams = _argument(group, arguments[1], U64).tolist()
+    streams = _argument(group, of_streams, U64).tolist()
     codes = np.zeros(group.lanes.n, np.int32)
-    for position, pointer in enumerate(_argument(group, arguments[0], U64).tolist()):
+    for position, pointer in enumerate(_argument(group, of_arguments, U64).tolist()):
         entry, grid, block, shared_bytes = batch.budget.asked_for.pop(pointer, ("", (0, 0, 0), (0, 0, 0), 0))
         if room is None or not entry or not all((*grid, *block)) or math.prod(block) > MAX_THREADS:
             codes[position] = _errors(group)[int(group.lanes.ids[position])] = INVALID_CONFIGURATION
@@ -309,7 +341,7 @@ def _launch_device(group: Group, instruction: Instruction, arguments: list[int],
         batch.budget.launched.append(
             DeviceLaunch(entry, grid, block, shared_bytes, raw, number, streams[position], instruction.location.line)
         )
-    _results(group, returns[0], codes)
+    _results(group, result, codes)
 
 
 def _stream_create(group: Group, instruction: Instruction, arguments: list[int], returns: list[int]) -> None:
@@ -362,6 +394,8 @@ BUILTINS: dict[str, Callable[[Group, Instruction, list[int], list[int]], None]] 
     "__cudaCDP2Free": _cuda_free,
     "__cudaCDP2GetParameterBufferV2": _parameter_buffer,
     "__cudaCDP2LaunchDeviceV2": _launch_device,
+    "cudaGetParameterBuffer": _parameter_buffer_of_size,
+    "cudaLaunchDevice": _launch_with_shape,
     "__cudaCDP2StreamCreateWithFlags": _stream_create,
     "__cudaCDP2StreamDestroy": _succeed,
     "__cudaCDP2EventCreateWithFlags": _stream_create,

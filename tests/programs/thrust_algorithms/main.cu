@@ -1,5 +1,7 @@
 // Thrust by its own headers: containers, algorithms, iterators that compute, functors and a lambda.
+#include "sys/time.h"
 #include <algorithm>
+#include <complex>
 #include <iostream>
 #include <numeric>
 #include <thrust/device_vector.h>
@@ -17,6 +19,7 @@
 #include <vector>
 
 static_assert(FLT_EPSILON < 1 && INT_MAX > 0);  // what the headers bring with them
+static_assert(sizeof(half) == 2 && sizeof(nv_bfloat16) == 2);
 
 struct saxpy {
     float a;
@@ -43,6 +46,13 @@ int main() {
         x = (state >> 16) % 100;
     }
     std::vector<int> wanted(host.begin(), host.end());
+
+    timeval now;
+    gettimeofday(&now, nullptr);
+    using namespace std;
+    complex<float> z(0.5f, 1);
+    z = pow(z, 2);
+    cout << "complex " << z.real() << " " << z.imag() << " " << same(now.tv_sec > 0) << endl;
 
     thrust::device_vector<int> data = host;
     int sum = thrust::reduce(data.begin(), data.end(), 0, thrust::plus<int>());
