@@ -269,9 +269,7 @@ def _parameter_buffer(group: Group, instruction: Instruction, arguments: list[in
     _results(group, returns[0], pointers)
 
 
-def _parameter_buffer_of_size(
-    group: Group, instruction: Instruction, arguments: list[int], returns: list[int]
-) -> None:
+def _parameter_buffer_of_size(group: Group, instruction: Instruction, arguments: list[int], returns: list[int]) -> None:
     """The same as clang asks for it: by alignment, which all have, and size."""
     sizes = _argument(group, arguments[1], U64).tolist()
     _results(group, returns[0], _rooms(group, instruction, sizes))

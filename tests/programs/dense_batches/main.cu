@@ -61,6 +61,12 @@ int main() {
     CHECK(cusolverDnDsyevjBatched_bufferSize(handle, CUSOLVER_EIG_MODE_NOVECTOR, CUBLAS_FILL_MODE_LOWER, 3, a, 3, w, &size, settings, 2));
     CHECK(cusolverDnDsyevjBatched(handle, CUSOLVER_EIG_MODE_NOVECTOR, CUBLAS_FILL_MODE_LOWER, 3, a, 3, w, work, size, info, settings, 2));
     show("syevjBatched:", w, 6);
+    // Unsorted: each where the small turns leave it, as on an H200.
+    CHECK(cusolverDnXsyevjSetSortEig(settings, 0));
+    a = on_device(std::vector<double>{1, -1, 0, -1, 2, 0, 0, 0, 0, 3, 4, 0, 4, 7, 0, 0, 0, 0});
+    CHECK(cusolverDnDsyevjBatched(handle, CUSOLVER_EIG_MODE_VECTOR, CUBLAS_FILL_MODE_LOWER, 3, a, 3, w, work, size, info, settings, 2));
+    show("unsorted:", w, 6);
+    show("their vectors:", a, 18);
 
     int found;
     a = on_device(symmetric);

@@ -4,7 +4,7 @@ factorisation in lower precision, refined until they are those of the higher one
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,8 +17,8 @@ from grader.programs.runtime.state import Handlers
 
 _VECTORS = 1
 _UNIT_DIAGONAL = 1
-_RESIDUAL, _SWEEPS = 16, 24
-"""Where a Jacobi method's settings have what came of it, behind tolerance and most sweeps."""
+_SORTED, _RESIDUAL, _SWEEPS = 12, 16, 24
+"""Where a Jacobi method's settings have whether to sort and what came of it, behind tolerance and most sweeps."""
 _MOST_ROWS_OF_SWEEPS = 64
 """Beyond, nobody counts the sweeps that a Jacobi method would take."""
 _NOT_SUPPORTED = 9
@@ -39,17 +39,27 @@ def _width(call: Call) -> int:
 # -- Jacobi methods -------------------------------------------------------------------------------------------
 
 
-def _sweeps(symmetric: Array, tolerance: float, most: int) -> tuple[int, float]:
-    """Return how many sweeps over all pairs of a symmetric matrix make it diagonal, and what is left beside that."""
+@dataclass(frozen=True, slots=True)
+class _Jacobi:
+    """What sweeps over all pairs make of a symmetric matrix: how many there were, what is left beside the diagonal,
+    the eigenvalues where the diagonal has them, and their vectors as columns."""
+
+    sweeps: int
+    left: float
+    values: Array
+    vectors: Array
+
+
+def _jacobi(symmetric: Array, tolerance: float, most: int) -> _Jacobi:
     matrix = np.array(symmetric, "c16" if np.iscomplexobj(symmetric) else "f8")
     size, scale = len(matrix), np.linalg.norm(matrix)
+    vectors = np.eye(size, dtype=matrix.dtype)
 
     def left() -> float:
         return float(np.linalg.norm(matrix - np.diag(np.diag(matrix))))
 
-    for sweep in range(most):
-        if left() <= tolerance * scale:
-            return sweep, left()
+    sweep = 0
+    while sweep < most and left() > tolerance * scale:
         for p in range(size - 1):
             for q in range(p + 1, size):
                 beside = matrix[p, q]
@@ -63,18 +73,25 @@ def _sweeps(symmetric: Array, tolerance: float, most: int) -> tuple[int, float]:
                 turn = np.array([[cosine, sine * phase], [-sine * np.conj(phase), cosine]])
                 matrix[:, [p, q]] = matrix[:, [p, q]] @ turn
                 matrix[[p, q], :] = turn.conj().T @ matrix[[p, q], :]
-    return most, left()
+                vectors[:, [p, q]] = vectors[:, [p, q]] @ turn
+        sweep += 1
+    return _Jacobi(sweep, left(), np.diag(matrix).real.copy(), vectors)
+
+
+def _swept(call: Call, settings: int, symmetric: Array) -> _Jacobi:
+    """Have a Jacobi method's sweeps made by its settings."""
+    tolerance, most = call.state.guest.unpack("di", settings)
+    least = 1e-7 if call.real == "f4" else 1e-14
+    call.work(len(symmetric), len(symmetric), 1000)
+    return _jacobi(symmetric, max(tolerance, least), max(0, min(most, 100)))
 
 
 def _tell(call: Call, settings: int, symmetric: Array) -> None:
     """Write what a Jacobi method says of itself."""
-    tolerance, most = call.state.guest.unpack("di", settings)
-    least = 1e-7 if call.real == "f4" else 1e-14
+    count, residual = _UNKNOWN, 0.0
     if len(symmetric) <= _MOST_ROWS_OF_SWEEPS:
-        call.work(len(symmetric), len(symmetric), 1000)
-        count, residual = _sweeps(symmetric, max(tolerance, least), max(0, min(most, 100)))
-    else:
-        count, residual = _UNKNOWN, 0.0
+        swept = _swept(call, settings, symmetric)
+        count, residual = swept.sweeps, swept.left
     call.state.guest.pack("d", settings + _RESIDUAL, residual)
     call.state.guest.pack("i", settings + _SWEEPS, count)
 
@@ -117,8 +134,19 @@ def _side_by_side(
 
 @calls.takes("vectors fill n a lda w work size info settings count")
 def syevj_batched(call: Call, args: Arguments) -> None:
+    """Of small matrices eigenvalues stand where the sweeps leave them, unless they are to be sorted."""
+    (is_sorted,) = call.state.guest.unpack("i", args.settings + _SORTED)
     for problem in _side_by_side(call, args, {"a": args.lda * args.n}, {"w": args.n}):
-        cusolver.syevd(call, problem)
+        if args.n > _MOST_ROWS_OF_SWEEPS:
+            cusolver.syevd(call, problem)
+            continue
+        matrix = cusolver.square(call, problem)
+        swept = _swept(call, args.settings, cusolver.hermitian(matrix[0], args.fill))
+        order = np.argsort(swept.values, kind="stable") if is_sorted else np.arange(args.n)
+        call.store(call.array(problem.w, args.n, call.real), swept.values[order])
+        if args.vectors == _VECTORS:
+            call.store(matrix, swept.vectors[:, order])
+        call.store(call.array(problem.info, 1, "i4"), 0)
 
 
 @calls.takes("vectors m n a lda s u ldu v ldv work size info settings count")
