@@ -4,7 +4,7 @@ and surface objects over arrays, pitched and linear memory.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from grader.message import msg
@@ -188,6 +188,8 @@ SURFACE = 2
 _KINDS = {0: "signed", 1: "unsigned", 2: "float"}
 _ARRAY, _MIPMAPPED, _LINEAR, _PITCHED = range(4)
 MAX_OBJECTS = 20_000
+_RESOURCE_BYTES, _DESCRIPTION_BYTES = 144, 72
+"""Of cudaResourceDesc and cudaTextureDesc."""
 
 
 def _format(channels: Sequence[int]) -> Format:
@@ -246,7 +248,8 @@ def create_texture(state: State, place: Place, pointer: int, resource: int, desc
         raise CudaError(INVALID_FILTER)
     wanted = (modes[0], modes[1], modes[2])
     texture = Texture(image, wanted, bool(filtering), bool(normalised), as_float, border)
-    state.guest.pack("Q", pointer, _register(state, texture))
+    told = state.guest.read(resource, _RESOURCE_BYTES), state.guest.read(description, _DESCRIPTION_BYTES)
+    state.guest.pack("Q", pointer, _register(state, texture, told))
 
 
 def create_surface(state: State, place: Place, pointer: int, resource: int) -> None:
@@ -258,10 +261,11 @@ def create_surface(state: State, place: Place, pointer: int, resource: int) -> N
     if not array.flags & SURFACE:
         message = msg("programs.array_without_surface", array=array.allocation.name)
         raise CudaError(INVALID_VALUE, state.tell("api_error", "error", message, place))
-    state.guest.pack("Q", pointer, _register(state, Surface(_of_array(array))))
+    told = state.guest.read(resource, _RESOURCE_BYTES), b""
+    state.guest.pack("Q", pointer, _register(state, Surface(_of_array(array)), told))
 
 
-def _register(state: State, thing: Texture | Surface) -> int:
+def _register(state: State, thing: Texture | Surface, told: tuple[bytes, bytes]) -> int:
     if len(state.gpu.textures) >= MAX_OBJECTS:
         raise CudaError(2)
     state.objects_made += 1
@@ -269,7 +273,20 @@ def _register(state: State, thing: Texture | Surface) -> int:
         state.gpu.textures[state.objects_made] = thing
     except Unsupported as error:
         raise ProgramEnded(msg("programs.not_on_card", what=str(error))) from error
+    state.object_descriptions[state.objects_made] = told
     return state.objects_made
+
+
+def _description(number: int, is_texture: bool) -> Callable[[State, Place, int, int], None]:
+    """Return a call that gives back what an object was made of: `number` 0 its resource, 1 how it is read."""
+
+    def give(state: State, place: Place, pointer: int, handle: int) -> None:
+        told = state.object_descriptions.get(handle)
+        if not pointer or told is None or bool(told[1]) != is_texture:
+            raise CudaError(INVALID_VALUE)
+        state.guest.write(pointer, told[number])
+
+    return give
 
 
 def destroy_object(state: State, place: Place, handle: int) -> None:
@@ -277,6 +294,7 @@ def destroy_object(state: State, place: Place, handle: int) -> None:
         return
     if state.gpu.textures.pop(handle, None) is None:
         raise CudaError(INVALID_VALUE)
+    del state.object_descriptions[handle]
 
 
 def channel_desc(state: State, place: Place, description: int, handle: int) -> None:
@@ -307,6 +325,9 @@ HANDLERS: Handlers = {
     "cudaDestroyTextureObject": ("i", destroy_object),
     "cudaCreateSurfaceObject": ("ii", create_surface),
     "cudaDestroySurfaceObject": ("i", destroy_object),
+    "cudaGetTextureObjectResourceDesc": ("ii", _description(0, is_texture=True)),
+    "cudaGetTextureObjectTextureDesc": ("ii", _description(1, is_texture=True)),
+    "cudaGetSurfaceObjectResourceDesc": ("ii", _description(0, is_texture=False)),
     "cudaGetChannelDesc": ("ii", channel_desc),
     "cudaArrayGetInfo": ("iiii", array_info),
 }

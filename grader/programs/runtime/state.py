@@ -115,6 +115,8 @@ class State:
         self.events: dict[int, ordering.Event] = {}
         self.graphs = ordering.Graphs()
         self.objects_made = 0
+        self.object_descriptions: dict[int, tuple[bytes, bytes]] = {}
+        """By handle, the cudaResourceDesc and cudaTextureDesc of texture and surface objects; of surfaces no second."""
         self.next_handle = 1
         self.host_clock: dict[int, int] = {}
         self.now_ns = 1_700_000_000_000_000_000

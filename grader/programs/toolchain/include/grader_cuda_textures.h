@@ -47,6 +47,10 @@ GRADER_IMPORT("cudaCreateTextureObject") GRADER_CHECKED cudaError_t cudaCreateTe
 GRADER_IMPORT("cudaDestroyTextureObject") GRADER_CHECKED cudaError_t cudaDestroyTextureObject(cudaTextureObject_t texture, GRADER_PLACE);
 GRADER_IMPORT("cudaCreateSurfaceObject") GRADER_CHECKED cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t *surface, const cudaResourceDesc *resource, GRADER_PLACE);
 GRADER_IMPORT("cudaDestroySurfaceObject") GRADER_CHECKED cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t surface, GRADER_PLACE);
+GRADER_IMPORT("cudaGetTextureObjectResourceDesc") GRADER_CHECKED cudaError_t cudaGetTextureObjectResourceDesc(cudaResourceDesc *resource, cudaTextureObject_t texture, GRADER_PLACE);
+GRADER_IMPORT("cudaGetTextureObjectTextureDesc") GRADER_CHECKED cudaError_t cudaGetTextureObjectTextureDesc(cudaTextureDesc *description, cudaTextureObject_t texture, GRADER_PLACE);
+GRADER_IMPORT("cudaGetSurfaceObjectResourceDesc") GRADER_CHECKED cudaError_t cudaGetSurfaceObjectResourceDesc(cudaResourceDesc *resource, cudaSurfaceObject_t surface, GRADER_PLACE);
+static_assert(sizeof(cudaResourceDesc) == 144 && sizeof(cudaTextureDesc) == 72, "");
 GRADER_IMPORT("cudaGetChannelDesc") GRADER_CHECKED cudaError_t cudaGetChannelDesc(cudaChannelFormatDesc *desc, cudaArray_const_t array, GRADER_PLACE);
 GRADER_IMPORT("cudaArrayGetInfo") GRADER_CHECKED cudaError_t cudaArrayGetInfo(cudaChannelFormatDesc *desc, cudaExtent *extent, unsigned *flags, cudaArray_t array, GRADER_PLACE);
 // Copies of boxes in the order of a stream.  Where an array takes part, positions and widths count its elements.
