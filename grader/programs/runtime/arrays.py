@@ -268,21 +268,20 @@ def create_surface(state: State, place: Place, pointer: int, resource: int) -> N
 def _register(state: State, thing: Texture | Surface, told: tuple[bytes, bytes]) -> int:
     if len(state.gpu.textures) >= MAX_OBJECTS:
         raise CudaError(2)
-    state.objects_made += 1
+    state.objects_made.append(told)
     try:
-        state.gpu.textures[state.objects_made] = thing
+        state.gpu.textures[len(state.objects_made)] = thing
     except Unsupported as error:
         raise ProgramEnded(msg("programs.not_on_card", what=str(error))) from error
-    state.object_descriptions[state.objects_made] = told
-    return state.objects_made
+    return len(state.objects_made)
 
 
 def _description(number: int, is_texture: bool) -> Callable[[State, Place, int, int], None]:
     """Return a call that gives back what an object was made of: `number` 0 its resource, 1 how it is read."""
 
     def give(state: State, place: Place, pointer: int, handle: int) -> None:
-        told = state.object_descriptions.get(handle)
-        if not pointer or told is None or bool(told[1]) != is_texture:
+        told = state.objects_made[handle - 1] if handle in state.gpu.textures else (b"", b"")
+        if not pointer or not told[0] or bool(told[1]) != is_texture:
             raise CudaError(INVALID_VALUE)
         state.guest.write(pointer, told[number])
 
@@ -294,7 +293,7 @@ def destroy_object(state: State, place: Place, handle: int) -> None:
         return
     if state.gpu.textures.pop(handle, None) is None:
         raise CudaError(INVALID_VALUE)
-    del state.object_descriptions[handle]
+    state.objects_made[handle - 1] = b"", b""
 
 
 def channel_desc(state: State, place: Place, description: int, handle: int) -> None:

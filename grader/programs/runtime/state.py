@@ -114,9 +114,7 @@ class State:
         self.streams: dict[int, ordering.Stream] = {0: ordering.Stream(1)}
         self.events: dict[int, ordering.Event] = {}
         self.graphs = ordering.Graphs()
-        self.objects_made = 0
-        self.object_descriptions: dict[int, tuple[bytes, bytes]] = {}
-        """By handle, the cudaResourceDesc and cudaTextureDesc of texture and surface objects; of surfaces no second."""
+        self.objects_made: list[tuple[bytes, bytes]] = []  # Textures' and surfaces' descriptions, from handle 1 on.
         self.next_handle = 1
         self.host_clock: dict[int, int] = {}
         self.now_ns = 1_700_000_000_000_000_000
