@@ -451,12 +451,20 @@ LESS = 3
 _CONSTANT = re.compile(
     r"(?:#[ \t]*define[ \t]+(?P<macro>\w+)[ \t]+\(?[ \t]*|\b(?P<name>\w+)\s*=\s*)(?P<number>\d{1,9})(?![\w.]|\s*<<)"
 )
+# `for (int n : {256, 512})`, beside lists that have a name.
+_LOOPED = re.compile(rf"(?P<name>\b\w+)\s*:\s*\{{\s*(?P<number>{_NUMBERS})\s*,?\s*\}}")
+_CALL = re.compile(r"\b(?P<name>\w+)\s*\((?P<number>[^(){};\"']{1,200})\)")
+_DEFINED = re.compile(r"\b(\w+)\s*\([^(){};]{1,400}\)\s*\{")
+_WHOLE = re.compile(r"(?<![^,\s{])\d{1,9}(?=\s*(?:[,}]|$))")
 _TYPED = re.compile(rb"(\d+)")
 _NO_RAGGED_SIZE = re.compile(rf"{_NO_SIZE.pattern}|side|^(?:bs|ts|tx|ty)$", re.IGNORECASE)
 
 
 def made_ragged(texts: Mapping[str, str], start: Start, values: Iterable[object]) -> tuple[dict[str, str], Start]:
-    """Texts that differ, and a start, with the sizes among the `values` that kernels were handed a little smaller."""
+    """Texts that differ, and a start, with the sizes among the `values` that kernels were handed a little smaller.
+
+    A size stands in a constant, in a list that a loop runs over, or in a call of one of the program's functions.
+    """
     sizes = {value for value in values if isinstance(value, int) and value >= SMALLEST}
 
     def less(word: str) -> str:
@@ -466,7 +474,20 @@ def made_ragged(texts: Mapping[str, str], start: Start, values: Iterable[object]
         is_size = int(match["number"]) in sizes and not _NO_RAGGED_SIZE.search(match["macro"] or match["name"] or "")
         return match[0][: match.start("number") - match.start()] + less(match["number"]) if is_size else match[0]
 
-    changed = {name: _CONSTANT.sub(constant, text) for name, text in texts.items()}
+    def several(match: re.Match[str]) -> str:
+        name = match["name"] or match.groupdict().get("vector") or ""
+        is_other = name not in own or _NO_CALL.search(name) if match.re is _CALL else _NO_RAGGED_SIZE.search(name)
+        if is_other:
+            return match[0]
+        start, end = (place - match.start() for place in match.span("number"))
+        return match[0][:start] + _WHOLE.sub(lambda word: less(word[0]), match["number"]) + match[0][end:]
+
+    own = {name for text in texts.values() for name in _DEFINED.findall(text)}
+    changed = {}
+    for name, text in texts.items():
+        changed[name] = _CONSTANT.sub(constant, text)
+        for pattern in (_LIST, _LOOPED, _SHAPES, _CALL):
+            changed[name] = pattern.sub(several, changed[name])
     stdin = b"".join(less(word.decode()).encode() for word in _TYPED.split(start.stdin))
     arguments = tuple(less(word) for word in start.arguments)
     return {name: text for name, text in changed.items() if text != texts[name]}, Start(arguments, stdin)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from grader.programs.starts import applied, changes
+from grader.programs.records import Start
+from grader.programs.starts import applied, changes, made_ragged
 
 
 @pytest.mark.parametrize(
@@ -84,3 +85,23 @@ def test_a_block_a_seed_and_what_is_small_stay_as_they_are(text: str) -> None:
 def test_an_argument_comes_first() -> None:
     change = changes({"a.cu": "#define N 4096"}, ["8192", "16"], "")[0]
     assert applied(change, {"a.cu": "#define N 4096"}, ["8192", "16"]) == ({}, ["512", "16"])
+
+
+@pytest.mark.parametrize(
+    ("line", "ragged"),
+    [
+        ("int n = 256;", "int n = 253;"),
+        ("int sizes[4] = {128, 256, 1000, 64};", "int sizes[4] = {125, 253, 997, 64};"),
+        ("for (int n : {128, 256}) run(n, n);", "for (int n : {125, 253}) run(n, n);"),
+        ("int shapes[][2] = {{256, 128}, {1000, 300}};", "int shapes[][2] = {{253, 125}, {997, 300}};"),
+        ("int main() { run(256, 1000); }", "int main() { run(253, 997); }"),
+        # Blocks, functions that are not the program's, and what no kernel was handed.
+        ("int blocks[] = {128, 256}; dim3 block(256, 1);", None),
+        ("for (int threads : {128, 256}) usleep(1000);", None),
+        ("int n = 300, m = 4;", None),
+    ],
+)
+def test_sizes_are_made_a_little_smaller_wherever_they_stand(line: str, ragged: str | None) -> None:
+    own = "void run(int rows, int cols) { }\n"
+    texts, _start = made_ragged({"a.cu": own + line}, Start((), b""), [128, 256, 1000, 4])
+    assert texts == ({} if ragged is None else {"a.cu": own + ragged})

@@ -141,6 +141,12 @@ class Entry:
         """The arguments of the launch that it is graded by."""
         return next((site.seen for site in self.sites if site.observed), ())
 
+    @property
+    def seen_elsewhere(self) -> list[tuple[SeenArgument, ...]]:
+        """The arguments of that launch at other sizes."""
+        site = next((site for site in self.sites if site.observed), None)
+        return [probe.arguments for probe in site.probes] if site is not None else []
+
     def value_of(self, parameter: str) -> int | None:
         """The whole number that was handed in for it in that launch."""
         values = (a.value for a in self.seen if a.name == parameter)
@@ -383,7 +389,7 @@ def _entry(
     try:
         if handle is not None:
             raise Unbindable("handle", parameter=handle.name, type=handle.type_text.strip())
-        role_assignments(entry.kernel, lab, entry.seen)
+        role_assignments(entry.kernel, lab, entry.seen, entry.seen_elsewhere)
     except Unbindable as reason:
         entry.reason = reason
     return entry

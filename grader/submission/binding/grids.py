@@ -168,14 +168,29 @@ def is_unsure(
     site: LaunchSite,
     formula_of: Callable[[Expression, str], str | None],
     covers: tuple[str, ...],
+    tile: tuple[int, ...],
     own: Sequence[Mapping[str, int]],
+    probes: Sequence[tuple[tuple[int, int, int], Sequence[Mapping[str, int]]]],
 ) -> bool:
-    """Whether it takes a run at other sizes to see how a grid that was seen is rounded."""
-    if site.grid is None or site.probes:
+    """Whether it takes a run at other sizes to see how a grid that was seen is rounded.
+
+    A program's own loop over multiples of the block says nothing of it.  probes: as of `formulas_of`.
+    """
+    if site.grid is None:
         return False
     for axis in range(min(len(covers), _AXES)):
         read = _read(site, axis, formula_of, covers[axis], own)
-        if site.grid[axis] > 1 and (read is None or not _may_be(read, own, site.grid[axis])):
+        if site.grid[axis] <= 1 or (read is not None and _may_be(read, own, site.grid[axis])):
+            continue
+        if site.probes and axis < len(site.grid_expressions) and isinstance(site.grid_expressions[axis], Number):
+            # The same number at each size, by text and by sight.
+            continue
+        seen = [(site.grid[axis], own), *((grid[axis], sizes) for grid, sizes in probes)]
+        up, down = (
+            all(_may_be(pattern.format(over=covers[axis], step=tile[axis]), sizes, count) for count, sizes in seen)
+            for pattern, _why in _ROUNDED[:2]
+        )
+        if not site.probes or (up and down):
             return True
     return False
 

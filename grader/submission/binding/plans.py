@@ -121,7 +121,7 @@ def interpretations(
                 own = context.own.sizes()
                 pinned += tuple((name, own[name]) for name in sorted(unknown & set(own) - set(dict(pinned))))
             sizes_of_program = (named.constants, named.template, pinned, named.declared)
-            is_unsure = bool(unknown) or (origins.block == "observed" and _is_unsure(context, covers))
+            is_unsure = bool(unknown) or (origins.block == "observed" and _is_unsure(context, plan))
             as_launched.append(Interpretation(roles, plan, square_only, *sizes_of_program, origins, unsure=is_unsure))
             if origins.shared_bytes == "lab" and any(array.dynamic for array in kernel.shared_arrays):
                 with_more = (replace(as_launched[-1], launch=_with_more(plan, times)) for times in MORE_TILES)
@@ -220,9 +220,7 @@ def _grid(
         if blocks_read == {"1"}:
             # Its threads know of no other block: `k<<<1, 100>>>`.
             return ("1",) * len(covers)
-    # Of another block, the grid is another by right.
-    same_block = [probe for probe in context.site.probes if probe.block == context.site.block]
-    probes = [(probe.grid, context.own.choices_of(probe.arguments)) for probe in same_block]
+    probes = _probes(context)
     return formulas_of(context.site, context.formula, covers, tile, context.own.choices(), context.lab, probes)
 
 
@@ -263,8 +261,15 @@ def _unknown_of_grid(context: blocks.LaunchContext, plan: LaunchPlan) -> frozens
     return frozenset()
 
 
-def _is_unsure(context: blocks.LaunchContext, covers: tuple[str, ...]) -> bool:
-    return context.site is not None and is_unsure(context.site, context.formula, covers, context.own.choices())
+def _is_unsure(context: blocks.LaunchContext, plan: LaunchPlan) -> bool:
+    site, own = context.site, context.own.choices()
+    return site is not None and is_unsure(site, context.formula, plan.covers, plan.tile, own, _probes(context))
+
+
+def _probes(context: blocks.LaunchContext) -> list[tuple[blocks.Block, Sequence[Mapping[str, int]]]]:
+    """The grids at other sizes, with these; of another block, the grid is another by right."""
+    same_block = [p for p in context.site.probes if p.block == context.site.block] if context.site is not None else []
+    return [(probe.grid, context.own.choices_of(probe.arguments)) for probe in same_block]
 
 
 def _usable(sites: Sequence[records.LaunchSite]) -> records.LaunchSite | None:

@@ -11,13 +11,11 @@ from math import prod
 
 from grader.lab import formula
 from grader.lab.records import Lab, Parameter
+from grader.submission.binding.pitches import IS_PITCH, length_of, pitched
 from grader.submission.cpp.constants import SIZES_OF_TYPES
 from grader.submission.kernels.records import Kernel, KernelParameter, SeenArgument
 
 MAX_SCALARS = 8
-MAX_PITCHED = 6
-"""Numbers of a kernel that is handed how far apart rows lie."""
-IS_PITCH = re.compile(r"(?i)\w*(?:pitch|stride)\w*|ld[a-z]?|lead(?:ing)?_?dim\w*")
 IS_WINDOW = re.compile(r"(?i)\w*(?:window|win|kernel|filter|mask|taps|diameter)\w*|k_?(?:size|width|w)")
 FITS = 4.0
 NAMED = 2.0
@@ -64,7 +62,7 @@ def by_value(
             if i is not None and (rank := size.rank_of(scalars[i].name)) is not None
         )
         checked = [(p, n) for p, n in arrays if n and all(axis in numbers for axis in p.shape if isinstance(axis, str))]
-        if any(_length(p, numbers) != n for p, n in checked):
+        if any(length_of(p, numbers) != n for p, n in checked):
             continue
         # Nobody names these, so they are what the lab takes them for.
         numbers = {s.name: s.usual for s in sizes if s.usual is not None} | numbers
@@ -95,7 +93,7 @@ def _other(
         return min(same, key=lambda size: (rank := size.rank_of(scalar.name)) is None or rank > 100).name
     for parameter, _count in arrays:
         is_known = len(parameter.shape) > 1 and all(a in known_sizes for a in parameter.shape if isinstance(a, str))
-        if is_known and _length(parameter, known_sizes) == value:
+        if is_known and length_of(parameter, known_sizes) == value:
             return "=" + " * ".join(str(axis) for axis in parameter.shape)
     # A window is as wide as follows from its radius; a factor may follow from any size.
     for size in sizes:
@@ -120,70 +118,11 @@ def _is_window(scalar: KernelParameter, value: int | float | None) -> bool:
     return IS_WINDOW.fullmatch(scalar.name) is not None and isinstance(value, int) and value > 2 and value % 2 == 1
 
 
-def pitched(
-    scalars: Sequence[KernelParameter],
-    pointers: Sequence[KernelParameter],
-    pointer_roles: Sequence[str],
-    arguments: Mapping[str, SeenArgument],
-    lab: Lab,
-) -> list[tuple[str, ...]]:
-    """Roles for numbers some of which are how far apart rows lie, "=cols * 4" in bytes and "=cols" in elements.
-
-    Only where each matrix was seen to be as large as such a pitch times its number of rows, and its rows are no longer
-    than that.  Graded arrays have no gaps between rows.
-    """
-    arrays = [
-        (
-            lab.parameter(role),
-            arguments[p.name].buffer_bytes - arguments[p.name].offset_bytes,
-            SIZES_OF_TYPES.get(p.dtype or "", 0),
-        )
-        for p, role in zip(pointers, pointer_roles, strict=True)
-        if p.name in arguments and arguments[p.name].buffer_bytes
-    ]
-    matrices = [(p.shape, size, item) for p, size, item in arrays if len(p.shape) == 2 and item]
-    values = [arguments[s.name].value if s.name in arguments else None for s in scalars]
-    names = sorted({axis for shape, _size, _item in matrices for axis in shape if isinstance(axis, str)})
-    if not names or len(matrices) < len(pointers) or len(scalars) > MAX_PITCHED or len(scalars) <= len(names):
-        return []
-    ranked: list[tuple[int, tuple[str, ...]]] = []
-    for chosen in permutations(range(len(scalars)), len(names)):
-        numbers = {name: values[index] for name, index in zip(names, chosen, strict=True)}
-        roles: dict[int, str] = {index: name for name, index in zip(names, chosen, strict=True)}
-        for (rows, columns), size, item in matrices:
-            high, wide = numbers.get(str(rows)), numbers.get(str(columns))
-            if not isinstance(high, int) or not isinstance(wide, int) or high <= 0 or size % high:
-                break
-            pitch = size // high
-            for index in range(len(scalars)):
-                if index in chosen or pitch < wide * item:
-                    continue
-                if values[index] == pitch:
-                    roles.setdefault(index, f"={columns} * {item}")
-                elif values[index] == pitch // item and IS_PITCH.fullmatch(scalars[index].name):
-                    roles.setdefault(index, f"={columns}")
-            if size != high * wide * item and not any(
-                values[i] in (pitch, pitch // item) for i in roles if i not in chosen
-            ):
-                break
-        else:
-            if len(roles) == len(scalars):
-                rank = sum(
-                    lab.parameter(n).rank_of(scalars[i].name) is None for n, i in zip(names, chosen, strict=True)
-                )
-                ranked.append((rank, tuple(roles[i] for i in range(len(scalars)))))
-    return [roles for rank, roles in sorted(ranked) if rank == min(ranked)[0]]
-
-
 def sizes_in(roles: Sequence[str], lab: Lab) -> set[str]:
     """The sizes that parameters of these roles are told, be it in a formula."""
     formulas = [role[1:] for role in roles if role.startswith("=")]
     named = set(roles).union(*(formula.names_of(text) for text in formulas))
     return named & set(lab.size_names)
-
-
-def _length(parameter: Parameter, sizes: Mapping[str, int]) -> int:
-    return prod(sizes[axis] if isinstance(axis, str) else axis for axis in parameter.shape)
 
 
 def _sizes(order: Sequence[str], values: Sequence[int | float | None]) -> dict[str, int] | None:
@@ -234,14 +173,16 @@ class Unbindable(Exception):
         self.data = data
 
 
-def role_assignments(kernel: Kernel, lab: Lab, arguments: Sequence[SeenArgument]) -> list[tuple[str, ...]]:
+def role_assignments(
+    kernel: Kernel, lab: Lab, arguments: Sequence[SeenArgument], others: Sequence[Sequence[SeenArgument]] = ()
+) -> list[tuple[str, ...]]:
     """Roles for the parameters of `kernel`, likeliest first.
 
     Pointers: what is const or only read is an input, what is written an output; then names; then inputs come first.
     Sizes: by name; where the lab has two and the kernel takes two, the other order as well, unless it names them as the
     task does.  Values that were seen decide first: no size has two, and arrays have the lengths that follow.
 
-    arguments: arguments of a launch that was seen.
+    arguments: arguments of a launch that was seen.  others: of the same at other sizes.
 
     Raises Unbindable: the number of pointers is not the lab's ("pointers"; "in_place": the output is an input, too), a
       parameter is no plain number ("parameter"), an array one of pointers ("rows"), or what is to be used with itself
@@ -251,7 +192,7 @@ def role_assignments(kernel: Kernel, lab: Lab, arguments: Sequence[SeenArgument]
     sizes = [p for p in lab.parameters if p.is_size]
     pointers = [p for p in kernel.parameters if p.is_pointer]
     scalars = [p for p in kernel.parameters if not p.is_pointer]
-    by_name = {argument.name: argument for argument in arguments if argument.name}
+    by_name, *elsewhere = ({a.name: a for a in launch if a.name} for launch in (arguments, *others))
     for scalar in scalars:
         value = by_name[scalar.name].value if scalar.name in by_name else None
         if (scalar.dtype not in _INTEGERS or not sizes) and (value is None or scalar.dtype is None):
@@ -269,7 +210,8 @@ def role_assignments(kernel: Kernel, lab: Lab, arguments: Sequence[SeenArgument]
         raise Unbindable("pointers", expected=len(arrays), got=len(pointers), own=own)
     readings = []
     for pointer_roles in _pointer_orders(pointers, arrays):
-        for size_roles in _size_roles(_Numbers(scalars, sizes, pointers, pointer_roles, by_name, lab)):
+        numbers = _Numbers(scalars, sizes, pointers, pointer_roles, by_name, lab, elsewhere)
+        for size_roles in _size_roles(numbers):
             arrays_left, sizes_left = iter(pointer_roles), iter(size_roles)
             roles = tuple(next(arrays_left if p.is_pointer else sizes_left) for p in kernel.parameters)
             readings.append(_of_structs(kernel, roles, lab))
@@ -324,6 +266,8 @@ class _Numbers:
     pointer_roles: Sequence[str]
     arguments: Mapping[str, SeenArgument]
     lab: Lab
+    others: Sequence[Mapping[str, SeenArgument]] = ()
+    """Arguments of launches at other sizes."""
 
     @cached_property
     def values(self) -> list[int | float | None]:
@@ -406,14 +350,14 @@ _RULES = (
         "(int rows, int cols)",
     ),
     _Rule(
+        lambda n: pitched(n.scalars, n.pointers, n.pointer_roles, [n.arguments, *n.others], n.lab) or None,
+        "Memory that is as long as a number times the rows tells that this number is a pitch.",
+        "(int w, int h, size_t pitch) with 500, 300, 2048, arrays of 300 * 2048 bytes",
+    ),
+    _Rule(
         lambda n: [(n.sizes[0].name,) * 2] if n.by_name and n.has_pitch else None,
         "Rows of a square lie one side apart, as graded arrays have no gaps.",
         "(int n, int pitch) with 1000, 1024",
-    ),
-    _Rule(
-        lambda n: pitched(n.scalars, n.pointers, n.pointer_roles, n.arguments, n.lab) or None,
-        "Memory that is as long as a number times the rows tells that this number is a pitch.",
-        "(int w, int h, size_t pitch) with 500, 300, 2048, arrays of 300 * 2048 bytes",
     ),
     _Rule(
         lambda n: (n.by_value or n.agreed) if n.has_window else None,

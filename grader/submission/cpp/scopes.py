@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from grader.errors import UsageError
 from grader.submission.cpp.constants import Constants, Lookup
 from grader.submission.cpp.parse import parse
-from grader.submission.cpp.syntax import Call, Expression, Name, Number
+from grader.submission.cpp.syntax import Binary, Call, Cast, Expression, Name, Number, Unary
 from grader.submission.cpp.tree import WORD, Item, ParsedFile, declared_name, descendants
 from grader.submission.lexical import blanked, spend, without_comments
 from grader.submission.source import SourceText
@@ -290,10 +290,14 @@ class Scope:
                     overrides[axis] = member
         resolved, scope, place = self.resolve(expression, position)
         if scope is not self:
-            # Only numbers make sense outside of the scope that they are written in.
-            values = [scope.value(axis, place) for axis in scope.axes(resolved, place, depth + 1) or ()]
+            # Outside of the scope that they are written in, numbers make sense, and what is handed in beside them.
+            outer = scope.axes(resolved, place, depth + 1) or ()
+            values = [scope.value(axis, place) for axis in outer]
             numbers = [Number(value) for value in values if value is not None]
-            return tuple(numbers) if numbers and len(numbers) == len(values) else None
+            if len(numbers) < len(values):
+                named = [self._by_own_names(axis, scope, place) for axis in outer]
+                return tuple(axis for axis in named if axis is not None) if None not in named else None
+            return tuple(numbers) or None
         if isinstance(resolved, Call) and resolved.function in {"", "dim3", "uint3", "make_uint3"}:
             if len(resolved.arguments) == 1 and isinstance(resolved.arguments[0], Name):
                 return self.axes(resolved.arguments[0], position, depth + 1)
@@ -305,6 +309,48 @@ class Scope:
             axes += [Number(1)] * (axis + 1 - len(axes))
             axes[axis] = member
         return tuple(axes[:3]) or None
+
+    def _by_own_names(self, expression: Expression, scope: Scope, position: int, depth: int = 0) -> Expression | None:
+        """What a caller wrote, with the names that its variables have here: `n / 16` of a caller that hands in `n`.
+
+        None where it is made of what is not handed in, and of no known value.
+        """
+        spend(1)
+        if depth > MAX_STEPS:
+            return None
+        if isinstance(expression, Name) and expression.name in self.constants.values:
+            hidden = {*scope.definitions, *scope.arguments, *self.definitions, *self.arguments}
+            if expression.name not in hidden:
+                return expression
+        value = scope.value(expression, position)
+        if value is not None:
+            return Number(value)
+
+        def of(part: Expression) -> Expression | None:
+            return self._by_own_names(part, scope, position, depth + 1)
+
+        match expression:
+            case Name(name):
+                outer = scope.resolve(expression, position)
+                for own, (given, caller, place) in self.arguments.items():
+                    if own not in self.definitions and caller.resolve(given, place)[:2] == outer[:2]:
+                        return Name(own)
+                if outer[1] is not scope:
+                    return self._by_own_names(outer[0], outer[1], outer[2], depth + 1)
+                if scope.is_lost(name, position):
+                    return None
+                return of(outer[0]) if outer[0] != expression else None
+            case Binary(operator, left, right):
+                one, other = of(left), of(right)
+                return Binary(operator, one, other) if one is not None and other is not None else None
+            case Unary(operator, operand) if (inner := of(operand)) is not None:
+                return Unary(operator, inner)
+            case Cast(to, operand) if (inner := of(operand)) is not None:
+                return Cast(to, inner)
+            case Call(function, arguments) if function != "[]":
+                parts = [of(argument) for argument in arguments]
+                return Call(function, tuple(part for part in parts if part is not None)) if None not in parts else None
+        return None
 
 
 _AXES = {"x": 0, "y": 1, "z": 2}

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from grader.lab.labs import find
-from grader.submission.binding.roles import agreeing, by_value, pitched, role_assignments, sizes_in
+from grader.submission.binding.pitches import pitched
+from grader.submission.binding.roles import agreeing, by_value, role_assignments, sizes_in
 from grader.submission.cpp.parse import parse
 from grader.submission.kernels.kernel import kernels_in
 from grader.submission.kernels.records import KernelParameter, SeenArgument
@@ -185,6 +186,18 @@ POINTERS = [
         ({"h": 300, "w": 200, "pitch": 256, "stride": 384}, 1024 * 300, 1536 * 200, ("rows", "cols", "=cols", "=rows")),
         # Of one matrix alone: the other has no gaps.
         ({"rows": 300, "cols": 200, "ld": 256}, 1024 * 300, 800 * 300, ("rows", "cols", "=cols")),
+        # Without gaps, as at 256 by 256, each array has its own, by name or in order; one side is a square's.
+        ({"rows": 256, "cols": 256, "lda": 256, "ldb": 256}, 1 << 18, 1 << 18, ("rows", "cols", "=cols", "=rows")),
+        ({"ld_out": 256, "ldIn": 256, "h": 256, "w": 256}, 1 << 18, 1 << 18, ("=rows", "=cols", "rows", "cols")),
+        ({"n": 500, "ldA": 512, "ldB": 528}, 2048 * 500, 2112 * 500, ("rows", "=cols", "=rows")),
+        ({"n": 500, "pitch": 2048}, 2048 * 500, 2048 * 500, ("rows", "=cols * 4")),
+        # Room for more rows, as in whole tiles.
+        (
+            {"rows": 300, "cols": 200, "lda": 256, "ldb": 320},
+            1024 * 320,
+            1280 * 256,
+            ("rows", "cols", "=cols", "=rows"),
+        ),
         # No pitch, a shorter one than a row, and one that does not make the matrix as large as it is.
         ({"rows": 300, "cols": 200}, 800 * 300, 800 * 300, None),
         ({"rows": 300, "cols": 200, "steps": 7}, 800 * 300, 800 * 300, None),
@@ -199,7 +212,21 @@ def test_a_pitch_is_known_by_what_it_makes_of_the_matrix(
     seen = {name: SeenArgument(name, "int", value) for name, value in numbers.items()}
     seen["in"] = SeenArgument("in", "const float *", buffer="a", buffer_bytes=bytes_in)
     seen["out"] = SeenArgument("out", "float *", buffer="b", buffer_bytes=bytes_out)
-    assert next(iter(pitched(scalars, POINTERS, ("in", "out"), seen, FLIP)), None) == expected
+    assert next(iter(pitched(scalars, POINTERS, ("in", "out"), [seen], FLIP)), None) == expected
+
+
+def test_what_names_leave_open_of_pitches_is_decided_by_other_launches() -> None:
+    numbers = {"rows": (256, 100), "cols": (256, 200), "pitch1": (256, 128), "pitch2": (256, 224)}
+    scalars = [KernelParameter(name, "int", False, False, "int32") for name in numbers]
+    launches = []
+    for index, (bytes_in, bytes_out) in enumerate([(1 << 18, 1 << 18), (224 * 4 * 100, 128 * 4 * 200)]):
+        seen = {name: SeenArgument(name, "int", values[index]) for name, values in numbers.items()}
+        seen["in"] = SeenArgument("in", "const float *", buffer="a", buffer_bytes=bytes_in)
+        seen["out"] = SeenArgument("out", "float *", buffer="b", buffer_bytes=bytes_out)
+        launches.append(seen)
+    found = pitched(scalars, POINTERS, ("in", "out"), launches[:1], FLIP)
+    assert found[0] == ("rows", "cols", "=cols", "=rows") and len(found) > 1
+    assert pitched(scalars, POINTERS, ("in", "out"), launches, FLIP) == [("rows", "cols", "=rows", "=cols")]
 
 
 BLUR = find("box-blur")

@@ -144,6 +144,25 @@ void sized(float *x, int side, int n) { dim3 b(side, side); other<<<dim3(n / sid
     ]
 
 
+@pytest.mark.parametrize(
+    ("made", "grid"),
+    [
+        ("dim3 g(sizes[i] / TILE, len / TILE);", ()),  # The first is nothing that `run` knows of.
+        ("dim3 g(len / TILE, len / TILE);", ("n / TILE", "n / TILE")),
+        ("int blocks = (len - 1) / TILE; dim3 g(blocks, len >> 4);", ("(n - 1) / TILE", "n >> 4")),
+        ("dim3 g = grid_of(len);", ("n / TILE", "1")),
+        ("dim3 g((unsigned)ceil((float)len / TILE));", ("(unsigned)ceil((float)n / TILE)",)),
+    ],
+)
+def test_a_grid_that_is_handed_in_speaks_of_what_is_handed_in_beside_it(made: str, grid: tuple[str, ...]) -> None:
+    """What `len` is, nobody can read: the grid is rounded as its text says all the same."""
+    wrapper = """dim3 grid_of(int of) { return dim3(of / TILE, 1); }
+void run(int which, dim3 grid, dim3 block, float *x, int n) { k<<<grid, block>>>(x, x, n, which); }"""
+    body = f"for (int i = 0; i < 4; i++) {{ int len = sizes[i]; {made} run(i, g, dim3(TILE, TILE), a, len); }}"
+    expected = launch(f"k<<<dim3({', '.join(grid)}), dim3(TILE, TILE)>>>(a, b, n, m);").grid_expressions if grid else ()
+    assert launch(body, wrapper).grid_expressions == expected
+
+
 def test_a_kernel_with_its_templates_arguments_is_handed_on() -> None:
     wrapper = """template <class F> float run(F kernel, float *x, int n) { kernel<<<n / 64, 64>>>(x); return 0; }
 float twice(int n) { return run(t<TILE>, a, n) + run(&other, a, n); }
