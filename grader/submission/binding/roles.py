@@ -302,7 +302,10 @@ class _Numbers:
         if sum(are_pitches) != 1:
             return False
         pitch, side = self.values[are_pitches.index(True)], self.values[are_pitches.index(False)]
-        return pitch is None or side is None or pitch >= side
+        if pitch is None or side is None:
+            return True
+        # A number of bytes is none of elements that the arrays have room for.
+        return pitch >= side and all(pitch * side <= elements for _role, elements in self.lengths if elements)
 
     @cached_property
     def agreed(self) -> list[tuple[str, ...]]:
@@ -350,14 +353,14 @@ _RULES = (
         "(int rows, int cols)",
     ),
     _Rule(
-        lambda n: pitched(n.scalars, n.pointers, n.pointer_roles, [n.arguments, *n.others], n.lab) or None,
-        "Memory that is as long as a number times the rows tells that this number is a pitch.",
-        "(int w, int h, size_t pitch) with 500, 300, 2048, arrays of 300 * 2048 bytes",
-    ),
-    _Rule(
         lambda n: [(n.sizes[0].name,) * 2] if n.by_name and n.has_pitch else None,
         "Rows of a square lie one side apart, as graded arrays have no gaps.",
         "(int n, int pitch) with 1000, 1024",
+    ),
+    _Rule(
+        lambda n: pitched(n.scalars, n.pointers, n.pointer_roles, [n.arguments, *n.others], n.lab) or None,
+        "Memory that is as long as a number times the rows tells that this number is a pitch.",
+        "(int w, int h, size_t pitch) with 500, 300, 2048, arrays of 300 * 2048 bytes",
     ),
     _Rule(
         lambda n: (n.by_value or n.agreed) if n.has_window else None,
