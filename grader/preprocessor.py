@@ -322,7 +322,7 @@ def _sum(first: Mapping[str, int], second: Mapping[str, int], times: int = 1) ->
 
 
 NVRTC_STEPS = 20_000_000
-"""Of a whole program, as NVRTC's front end counts: about three seconds."""
+"""The most steps of a whole program, as NVRTC's front end counts: about three seconds."""
 CLANG_STEPS = 2_000_000
 """The same as clang counts."""
 MOST_OF_ONE = 1_000_000

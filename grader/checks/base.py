@@ -158,9 +158,9 @@ def _is_overwritten_by_another(diagnosis: Diagnosis) -> bool:
 # In a block of 100 threads the last warp has 4, whatever the kernel does: its share of the accesses is nobody's fault.
 
 PART = 0.5
-"""Of the largest array: as much of it as may not go through requests of a few lanes."""
+"""The share of the largest array that may not go through requests of a few lanes."""
 OF_REQUESTS = 0.25
-"""Of all requests of the kind: fewer are no way of moving data."""
+"""The share of all requests of the kind below which they are no way of moving data."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from grader.running.evidence import Evidence, Instead
 from grader.submission.kernels.records import SeenRun
 
 SEEN = {"seen": True}
-"""Of a fault that a run of the program showed, whatever its kernels are."""
+"""Data of a check whose fault a run of the program showed, whatever its kernels are."""
 HOST_POINTER = "programs.host_pointer_launched"
 
 

@@ -156,7 +156,7 @@ LOOK_S = 0.04
 SETTLED_S = 0.03
 """Without a change: an editor empties a file, then writes it."""
 EMPTIED_S = 1.0
-"""So long a file that has gone, or is empty and was not, is taken for one that is being written: editors rename the old
+"""How long a file that has gone, or is empty and was not, counts as one that is being written: editors rename the old
 file first, and a busy machine is slow."""
 WATCHED = (".cu", ".cuh", ".h", ".hpp", ".ipynb", ".yaml", ".cpp", ".cc", ".cxx", ".c")
 """In the folder; a file that one of them includes is watched whatever it is called, and in whatever folder it lies."""

@@ -50,12 +50,13 @@ REPORT_POLICY = (
     f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src '{script_hash(REPORT)}'; "
     "frame-ancestors 'self'; sandbox allow-scripts"
 )
-"""Of reports: the one script of ours, whatever a student's text holds; its page is a stranger to all others."""
+"""The policy of reports: the one script of ours, whatever a student's text holds; its page is a stranger to all
+others."""
 GROUP_POLICY = (
     "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; frame-ancestors 'self'; "
     "sandbox allow-scripts allow-same-origin allow-popups"
 )
-"""Of the group's own pages, which sort and filter; every name in them is text."""
+"""The policy of the group's own pages, which sort and filter; every name in them is text."""
 MOST_CLIENTS = 4096
 
 
@@ -111,7 +112,7 @@ MOST_BYTES = {".cu": 1 << 20, ".ipynb": 8 << 20}
 """Largest size of a submitted file, in bytes, by its suffix."""
 LOOK_S = 0.1
 BODY_S = 60.0
-"""So long a file may take to arrive: a connection that sends nothing more would be held for ever."""
+"""How long a file may take to arrive: a connection that sends nothing more would be held for ever."""
 _NAME = re.compile(r"[^\w .+-]")
 
 

@@ -35,7 +35,7 @@ State = Literal["waiting", "grading", "judged", "done", "refused", "failed"]
 LOOK_S = 0.05
 """How soon a file that was handed in is noticed while others are graded."""
 HANDED_IN = "handed-in"
-"""Of a job's folder, where the file lies until it is graded."""
+"""The part of a job's folder where the file lies until it is graded."""
 MOST_KEPT = 500
 LONGEST_KEPT_S = 3600.0
 

@@ -172,7 +172,7 @@ _SEPARATOR = re.compile(r"sep=([;,\t])\r?\n", re.IGNORECASE)
 """A first line for spreadsheets alone."""
 _TELL_WHO = frozenset({"id", "name", "last", "email", "number", "participant"})
 MAX_TITLE_ROWS = 30
-"""That may stand above the headings: what the list is of, who has made it."""
+"""How many rows may stand above the headings: what the list is of, who has made it."""
 _NOTHING = ("", "-", "–", "—")
 _PATRONYMIC = re.compile(r"\w{2,}(?:ич|[вшч]на)|оглы|кызы")
 

@@ -31,7 +31,7 @@ MAX_PICTURE = 128 * 128
 SELDOM_BYTES = 4
 """Values so wide or wider are hardly ever by chance, bit for bit, what memory has which nobody wrote."""
 LEAST_SHARE = 16
-"""Of so many wrong elements that are narrower one at least holds that, where it is no chance."""
+"""Narrower values are no chance where at least one of this many wrong elements holds what nobody wrote."""
 
 MAX_CHANGED = 12
 """Input elements that are changed one by one to see whether a value is made of them."""

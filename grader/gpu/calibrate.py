@@ -150,7 +150,8 @@ MODULE = "probes"
 RUNS = 7
 """Launches of each kernel that counts its own cycles."""
 TIMES = 5
-"""Of launches that are timed as a whole: rounds, and how often their memory is had anew, whose place may matter."""
+"""How often launches are timed that are timed as a whole: rounds, and how often their memory is had anew, whose place
+may matter."""
 STEPS = 64
 """Steps of a dependency chain in one round, as in `device/probes.cu`."""
 CHAIN_ROUNDS, RATE_ROUNDS = 32, 64
@@ -171,7 +172,7 @@ RATES = ("alu", "imad", "fma", "double", "special", "shuffle")
 CLEAR_OF_CACHES = 2
 """Bytes that are written between a pointer and its use, of the L2 cache's."""
 L2_SHARE = 0.8
-"""Of the bandwidth that a kernel gets which does nothing but read from the L2 cache: what others get, as in the files
+"""What kernels get of the bandwidth of one that does nothing but read from the L2 cache, as in the files
 of the devices that came with the grader."""
 WIDE_BYTES = 1 << 28
 NARROW_BLOCKS = 2048

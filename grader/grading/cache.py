@@ -43,7 +43,7 @@ from grader.words import told
 LIBRARIES = ("numpy", "wasmtime", "tree-sitter", "tree-sitter-cuda", "nvidia-cuda-nvrtc", "cuda-python", "msgspec")
 """What marks depend on besides this code."""
 LARGEST_BYTES = 1 << 20
-"""Of a file that is hashed by its content; no larger one is compiled, so its size and time of change will do."""
+"""The largest file that is hashed by its content; no larger one is compiled, so its size and time of change will do."""
 MOST_FILES = 2000
 _NO_MATTER = {"backend", "language", "labs_folders", "remeasure", "answers"}
 """Options on which no result depends, or that are told otherwise: where a lab lies, which device there is."""

@@ -156,7 +156,7 @@ def _as_at_home(outcome: Outcome, there: str, here: str) -> Outcome:
 
 
 OTHER_VERSION_TRIES = 10
-"""So often a task is handed out anew that a worker with another version of the grader got: there are others."""
+"""How often a task is handed out anew that a worker with another version of the grader got: there are others."""
 
 
 class Attended(Protocol):
@@ -316,7 +316,7 @@ def cluster_pool(address: str, lab: Lab, with_gpu: bool, tell: Callable[[Message
 CONNECT_S = 15
 LOOK_EVERY_S = 3.0
 DESERTED_S = 60.0
-"""So long after the last worker has gone it is not waited for another: a restarted one is back in seconds."""
+"""How long another worker is waited for after the last has gone: a restarted one is back in seconds."""
 _RETRIES = 2
 
 Returned = TypeVar("Returned")

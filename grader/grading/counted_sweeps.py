@@ -30,7 +30,7 @@ COPIES = ("pageable", "pinned", "write_combined")
 """Kinds of host memory that a kernel's arrays are copied from and to; in the other it works on them where they are."""
 
 MOST_HOPELESS = 2
-"""So many launches of one kernel that do not end, and it is not launched again, in any sweep."""
+"""After this many launches that do not end a kernel is not launched again, in any sweep."""
 
 KeptPoints = MutableMapping[tuple[str, str], list[SweepPoint]]
 """Points of the lab's own kernels by sweep and variant."""

@@ -303,7 +303,7 @@ def _of_host(observation: Observation, function: FoundFunction) -> Compilation |
 
 
 TEXTS = (".cu", ".cuh", ".cpp", ".cc", ".c", ".h", ".hpp")
-"""Of the lab's own files, those that are compiled and not opened."""
+"""Endings of those of the lab's own files that are compiled and not opened."""
 
 
 @dataclass

@@ -222,7 +222,7 @@ def _other_input(submission: Submission, kernel: Kernel) -> OtherInput | None:
 _NUMBERS = re.compile(r"[-+.\deEfF\s]+(?:,[-+.\deEfF\s]+)+,?\s*")
 _OF_INDEX = re.compile(r"[-+*()\s\d.fF]+")
 UNEQUAL = 0.1
-"""So far apart, as a share of the largest, numbers are no rounded means."""
+"""Numbers that are further apart than this share of the largest are no rounded means."""
 
 
 def _values_written(text: str, array: str) -> str:

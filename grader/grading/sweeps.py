@@ -67,7 +67,8 @@ COPIES_OF_ARRAYS = 2
 """Copies of a launch's arrays on the device: one to work on, one with the expected values."""
 
 MEMORY_SHARE = 0.9
-"""Of the device's memory, what is taken at most: the rest is the context's, the driver's and other programs'."""
+"""The share of the device's memory that is taken at most: the rest is the context's, the driver's and other
+programs'."""
 
 GIB = 1 << 30
 OUT_OF_MEMORY = "CUDA_ERROR_OUT_OF_MEMORY"

@@ -388,4 +388,4 @@ OF_WORK = frozenset({"uses", "atomics", "divergence", "work", "occupancy", "laun
 """Those for which it has to be counted what is executed, and kept what the host asks of the device."""
 
 SPACES = {"bank_conflicts": "shared", "coalescing": "global"}
-"""Of checks that judge a warp's accesses one by one: the memory that they look at."""
+"""The memory that checks look at which judge a warp's accesses one by one."""

@@ -23,7 +23,7 @@ NUMBER_BYTES = 64
 MORE_BYTES = 1 << 16
 """What may stand in a text besides its numbers."""
 SHOWN_NUMBERS, SHOWN_CHARACTERS = 5, 20
-"""Of numbers that were printed, the first, to tell where they come from."""
+"""How many of the numbers that were printed are shown, to tell where they come from."""
 _PICTURES = {"pgm": (b"P5", b"P2"), "ppm": (b"P6", b"P3")}
 # Nothing that has matched is given back, and none begins within another: a text is gone through once.
 _NUMBER = re.compile(

@@ -63,7 +63,8 @@ class Run:
 
 
 MAX_ARRAY_BYTES = 64 << 20
-"""Of all arrays of a launch on the emulator, unless the lab's own sizes need more; an oracle takes several times that.
+"""The most that all arrays of a launch on the emulator take, unless the lab's own sizes need more; an oracle takes
+several times that.
 
 Sizes are raised to multiples of what a kernel's blocks cover, and that may be anything."""
 

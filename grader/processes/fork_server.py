@@ -151,7 +151,7 @@ class ForkServer:
 
 
 Kind = tuple[str, frozenset[tuple[str, str]] | None]
-"""Of children: the module that they run, and their environment; None for that of their starter."""
+"""A kind of children: the module that they run, and their environment; None for that of their starter."""
 Servers = dict[Kind, ForkServer]
 _KEPT = threading.local()
 

@@ -245,7 +245,8 @@ def complaint(result: CompileResult) -> str | Message:
 
 
 MAX_PTX_BYTES = 128 << 20
-"""Of one file by clang: CUB's sorts of two types by keys take more than 48 MiB, most of them places in its headers."""
+"""The most that clang may make of one file: CUB's sorts of two types by keys take more than 48 MiB, most of them places
+in its headers."""
 
 _FILE = re.compile(r'^\t\.file\t(\d+) "([^"]*)"(?: "([^"]*)")?$', re.M)
 _LOC = re.compile(r"^(\t\.loc\t)(\d+) (\d+) (\d+)[ \t]*//(.*)$", re.M)

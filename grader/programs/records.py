@@ -368,7 +368,7 @@ class Observation(msgspec.Struct):
 # What streams do as a picture: a row a stream, steps from left to right, by a GPU's clock or by their order alone.
 
 CELLS = 64
-"""Of a row at most."""
+"""The most cells of a row."""
 MOST_CELLS_OF_STEP = 4
 """Where only the order is known."""
 DEFAULT_STREAM = 1

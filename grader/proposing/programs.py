@@ -37,7 +37,8 @@ VALUES = (
     (32, 128, 64, 256, 16, 80, 48, 96, 160),
     (29, 45, 51, 17, 23, 31, 37, 41, 19),
 )
-"""Of numbers that may be sizes, in turn: two rows of which products tell them apart, and one of no multiples."""
+"""What numbers that may be sizes are set to, in turn: two rows of which products tell them apart, and one of no
+multiples."""
 SMALL = ((2, 3, 4, 5, 6, 7), (3, 5, 2, 7, 4, 6), (5, 2, 7, 3, 4, 6))
 """Values of numbers that are no sizes: radii, steps, iterations."""
 MOST_WORDS = 6

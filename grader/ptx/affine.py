@@ -442,13 +442,13 @@ _Key = tuple[Index3, int, int, Index3, Order]
 _kept: dict[_Key, Geometry] = {}
 """Geometries that no launch uses, the most recently used last."""
 _lock = threading.Lock()
-"""Of `_kept`: predicted times are made beside other launches, in a thread of their own."""
+"""Guards `_kept`: predicted times are made beside other launches, in a thread of their own."""
 
 
 def geometry_of(
     block: Index3, blocks: int, first_block: int, grid: Index3, order: Order = IN_ORDER, shares: bool = False
 ) -> Geometry:
-    """So many blocks of a grid from the first on; nobody else has it until it is told to forget.
+    """The first blocks of a grid, as many as are asked for; nobody else has them until they are told to forget.
 
     What an earlier launch of the same shape has found out of where threads stand, and of what follows from that alone,
     comes with it: most of what small launches cost.  Of grids that do not run side by side as a whole only what follows

@@ -110,7 +110,7 @@ CYCLES = 16
 
 
 ISSUED_PER_LAUNCH = 6_000_000
-"""Of a student's kernel, in grading and in whole programs: instructions, however many threads execute them, which is
+"""Instructions of a student's kernel, in grading and in whole programs, however many threads execute them, which is
 what bounds kernels of which few threads run at a time.  Reached within seconds, and the same on every machine."""
 STEPS_PER_LAUNCH = 500_000
 """What the interpreter does of a student's kernel, which it takes 10 µs a step for: `Budget.steps`.  The right kernels
@@ -308,7 +308,7 @@ WARPS = 64
 BLOCKS = 32
 MULTIPROCESSOR_SHARED_BYTES = 228 * 1024
 BLOCK_SHARED_BYTES = 1024
-"""Of an H100 or H200: multiprocessors; warps, blocks and shared memory of one of them; what a block takes of that
+"""An H100 or H200: its multiprocessors; warps, blocks and shared memory of one of them; what a block takes of that
 besides its own (CUDA C++ programming guide, technical specifications)."""
 
 

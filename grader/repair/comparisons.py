@@ -79,7 +79,7 @@ COMPARISONS = {
 }
 LETS_IN = {"<=": "<", ">": ">="}
 WIDENED = {("<", "<="), (">", ">=")}
-"""Of a condition that lets in, or of a loop: with these it lets in more."""
+"""Signs of a condition that lets in, or of a loop, and those with which it lets in more."""
 LETS_OUT = {(other, sign) for sign, other in WIDENED}
 """The same of one that turns away."""
 NEAR = {("<", "<="), ("<=", "<"), (">", ">="), (">=", ">")}
@@ -93,7 +93,7 @@ TURNED = {
     ("<=", ">="): 1.0,
     ("<=", ">"): 1.8,
 }
-"""Of a comparison that points away from where its loop goes, or lets in what is outside."""
+"""What is wrong with a comparison: it points away from where its loop goes, or lets in what is outside."""
 
 
 AS_WRITTEN = 1.7

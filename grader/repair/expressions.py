@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 WORD_BITS = 32
-"""Of the numbers that are shifted."""
+"""How wide numbers are that are shifted."""
 LUCKY = 1.5
 """What a change costs more that may pass because what it asks is never so."""
 ARITHMETIC = {"+": ("-", "*"), "-": ("+",), "*": ("+", "/"), "/": ("%", "*"), "%": ("/",), "^": ("+",)}

@@ -56,7 +56,7 @@ MOST_LOSS = 1.02
 NEAR = 1.1
 """Changes whose gains differ by less are told apart by how small they are."""
 MAX_WORK = 4_000_000
-"""Of all kernels of a submission, in the unit of `Budget`."""
+"""The most work for all kernels of a submission, in the unit of `Budget`."""
 PREDICTING = 500_000
 """Work of a prediction, machine code included."""
 MAX_PREDICTED, MAX_PROOFS, MAX_TIMED = 4, 3, 3

@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 THREADS = 256
-"""Of a block whose threads do several elements each: eight such blocks wait for memory in turns, where two of 1024
+"""Threads of a block in which each does several elements: eight such blocks wait for memory in turns, where two of 1024
 threads all wait at once."""
 LEAST_THREADS = 64
-"""Of a block whose threads do several elements of a tile each: with fewer the multiprocessor has too few of them."""
+"""The fewest threads of a block in which each does several elements of a tile: with fewer the multiprocessor has too
+few of them."""
 COUNTERS = ("k", "j", "step", "part")
 _ROW_MACRO = re.compile(r"\(?[^()]*\+threadIdx\.y\)?|\(?threadIdx\.y\)?")
 

@@ -185,7 +185,7 @@ def _element_type(function: Function, array: str, node: Node) -> str:
 
 
 def _free(function: Function, names: Sequence[str], count: int) -> list[str]:
-    """So many names that the file does not use."""
+    """As many names as are asked for, none of which the file uses."""
     used = function.parsed.words(function.parsed.root)
     numbered = [[name if count == 1 else f"{name}{n}" for n in range(count)] for name in names]
     return next((some for some in numbered if not used & set(some)), [f"{names[0]}_{n}" for n in range(count)])

@@ -36,7 +36,7 @@ LIKELY = 0.3
 """What a change costs of which nothing but the fault it is for gives occasion."""
 
 MOST_SIDE = 16
-"""Of a small matrix whose results are kept elsewhere, where nothing says how large it may be."""
+"""The longest side of a small matrix whose results are kept elsewhere, where nothing says how large it may be."""
 PRECISION = "precision"
 """The group of what helps where results are nearly right, and is tried there alone."""
 

@@ -39,7 +39,7 @@ READING = 70_000
 RUNNING = 1_200_000
 """Work of running one."""
 SMALLEST_WORK = 4_000_000
-"""Of the search for the smallest constant that is right."""
+"""The most work of the search for the smallest constant that is right."""
 MAX_TRIED = 60
 MAX_RERUN = 2
 """Programs that are run since their text does not tell what they launch."""

@@ -24,7 +24,7 @@ from grader.submission.changes import Original
 from grader.submission.cpp.tree import ParsedFile
 
 MAX_WORK = 4_800_000
-"""Of all kernels of a submission, in the unit of `Budget`."""
+"""The most work for all kernels of a submission, in the unit of `Budget`."""
 ORDER_WORK = 500_000
 """Besides, for the race of a kernel whose result nothing mended."""
 PROGRAM_WORK = 4_000_000

@@ -108,7 +108,7 @@ def _halos(function: Function, index: Node) -> set[str]:
 
 
 def _as_other_side(function: Function) -> Iterator[tuple[Node, str]]:
-    """Of `s[t - radius] = in[i]` the term that one side has, and the index of the other."""
+    """The term that one side of `s[t - radius] = in[i]` has, and the index of the other."""
     for node in function.nodes:
         left, right = nodes.sides_of(node)
         if node.type != "assignment_expression" or left is None or right is None:
@@ -125,7 +125,7 @@ def _as_other_side(function: Function) -> Iterator[tuple[Node, str]]:
 
 
 def _as_other_access(function: Function, indices: list[_Index]) -> Iterator[tuple[Node, str]]:
-    """Of `s[t + radius]` and `s[t]` the term that one has, and the index of the other."""
+    """The term that one of `s[t + radius]` and `s[t]` has, and the index of the other."""
     halos_by_rest: dict[tuple[str, frozenset[str]], set[str]] = {}
     for index in indices:
         halos = _halos(function, index.node) if index.array else set()
@@ -324,7 +324,7 @@ def _term_of(node: Node) -> Node:
 
 
 def _place(function: Function, access: Access) -> tuple[str, str, str] | None:
-    """Of `in[k - cols]` what precedes the last sign of its index, the sign, and the distance; None of any other."""
+    """What precedes the last sign in the index of `in[k - cols]`, the sign, and the distance; None without a sign."""
     inner = nodes.index_of(access.node)
     sign = nodes.operator_of(inner) if inner is not None else ""
     left, right = (inner.child_by_field_name(side) if inner is not None else None for side in ("left", "right"))

@@ -182,7 +182,7 @@ COLOURS = {
     "tail": "#c9a6be",
     "launch": "#c4ccd4",
 }
-"""Of what time goes to, in the order in which a bar shows it: memory from far to near, then the rest."""
+"""What time goes to, in the order in which a bar shows it: memory from far to near, then the rest."""
 LEAST_RATIO = 0.01
 """Ratios of speeds below this one are shown as this one."""
 LEAST_PCT = 1.0

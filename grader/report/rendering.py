@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 # In the process.
 
 GARBAGE_BYTES = 64 << 20
-"""So much more is held than after garbage was last looked for, and it is looked for again."""
+"""How much more may be held than after the last collection of garbage, before the next one."""
 HTML_NAME = "report.html"
 PDF_NAME = "report.pdf"
 

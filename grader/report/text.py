@@ -20,7 +20,8 @@ from grader.errors import system_reason
 from grader.i18n import _, form_of, ngettext
 
 MOST_BYTES = 4000
-"""Of one text in what services are sent, which have limits of their own: a name of a student's may be of any length."""
+"""The most of one text that services are sent, which have limits of their own: a student's name may be of any
+length."""
 _BIDI = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
 _SEPARATORS = (0x2028, 0x2029)
 _PICTURES: dict[int, int | str] = {

@@ -204,7 +204,7 @@ def needs(
 SAMPLED = 12
 """Elements of an output that are followed back."""
 ASKED = 4
-"""Of those made from elements read directly, which the oracle is asked about: some hundred evaluations each."""
+"""How many wrong elements made from what is read directly the oracle is asked about: some hundred evaluations each."""
 CHEAP = 50_000_000
 """Thread-instructions of a launch that is made once more at the observed size."""
 

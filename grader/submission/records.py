@@ -26,7 +26,7 @@ kernel itself.  lab: nobody but the lab, for want of better.
 
 
 LONG_CHARACTERS = 100_000
-"""Of source text: every change of it is read anew."""
+"""More source text than this is long: every change of it is read anew."""
 
 
 @dataclass(frozen=True, slots=True)

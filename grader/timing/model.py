@@ -69,14 +69,14 @@ SPREAD = {
     "block_starts": 0.05,
     "tail": 0.05,
 }
-"""Of the interval, either way, the logarithm of its factor where all time goes to one unit: atomics are known badly,
+"""The logarithm of the interval's factor, either way, where all time goes to one unit: atomics are known badly,
 what is waited for less well than what is counted."""
 UNCHECKED = 2.0
 """How many times as wide, in the logarithm, intervals are on a device that nothing was compared with."""
 
 ONE_PROGRAM = (0.15, 0.6)
 TWO_PROGRAMS = (0.26, 0.4)
-"""Of the interval of a ratio of two times at one size, either way, the logarithm of its factor where both times go to
+"""For a ratio of two times at one size: the logarithm of the interval's factor, either way, where both times go to
 the same units, and how much of `SPREAD` comes on top for what one spends on a unit and the other does not: what is
 wrong with a unit is wrong with both.  Of two kernels of one program, and of two programs; 88 and 84 % of the ratios lie
 within on an H200, labs held back.
@@ -100,7 +100,7 @@ UNITS = (
 CAUSES = ("bank_conflicts", "uncoalesced", "same_address")
 """What costs time and need not be there."""
 LEAST_GAIN = 0.05
-"""Of the time: what costs less is no cause, for nobody is told "1.0 times as fast"."""
+"""As a share of the time: what costs less is no cause, for nobody is told "1.0 times as fast"."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,8 +29,8 @@ from grader.timing.trace import Argument, BlockTrace, follow, further_blocks, sa
 MOST_STEPS = 40_000
 """PTX instructions of the block that is followed to its end, where nothing else is asked for."""
 MOST_BYTES = 2 << 30
-"""Of a launch's arrays: they take room only where they are touched, but count as a whole against what a grading may
-hold."""
+"""The most bytes of a launch's arrays: they take room only where they are touched, but count as a whole against what a
+grading may hold."""
 FEW_STEPS = 4_000
 """The same of the blocks beside it, which tell what is shared."""
 
@@ -227,7 +227,7 @@ def why_unpredictable(module: Module, entry: str) -> Message | None:
 
 MOST_LINES = 12
 LEAST_SHARE = 0.005
-"""Of the time that a line takes, to be told."""
+"""The least share of the time that a line must take to be told."""
 
 
 def summed(parts: Sequence[tuple[Prediction, int]]) -> Prediction:

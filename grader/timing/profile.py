@@ -36,7 +36,8 @@ TAGS = 2
 
 
 OF_INTEGERS = 0.41
-"""Of the cycles of an atomic of floats those of one of integers, where all go to one line (1.45 and 3.5, H200)."""
+"""Cycles of an atomic of integers as a share of those of one of floats, where all go to one line (1.45 and 3.5,
+H200)."""
 
 
 @dataclass(slots=True)

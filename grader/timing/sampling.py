@@ -165,7 +165,7 @@ DEVIATIONS = 5.0
 """A threshold stays this many robust standard deviations away from what is measured."""
 
 NEAR_REFERENCE = 0.85
-"""Of the reference's speed-up: who comes so near to the instructor's kernel has done what can be asked."""
+"""As a share of the reference's speed-up: who comes so near to the instructor's kernel has done what can be asked."""
 
 Judgement = Literal["sound", "in_noise", "out_of_reach", "too_close"]
 
@@ -228,7 +228,7 @@ def _rounded(value: float) -> float:
 # Rounds.
 
 LEAST_SHARE = 0.75
-"""Of the highest SM clock; below it a round does not count (nvbench's rule)."""
+"""As a share of the highest SM clock; below it a round does not count (nvbench's rule)."""
 
 # NVML's nvmlClocksEventReasons (nvml.h) that mean the hardware is protecting itself.
 HARDWARE_SLOWDOWN = 0x8
@@ -287,7 +287,8 @@ WARM_UP_MS = 200.0
 """An idle GPU runs at a sixth of its clock; it takes some ten milliseconds of work to come up."""
 
 CLOCK_SHARE = 0.02
-"""Of a launch's time, what one tick of the events' clock may come to; shorter launches are averaged over a batch.
+"""The share of a launch's time that one tick of the events' clock may come to; shorter launches are averaged over a
+batch.
 
 An H200's clock ticks every 32 ns, so that one launch will do from 1.6 µs on; others tick every half microsecond.
 """

@@ -242,7 +242,7 @@ def _printed(device: Device) -> str:
 
 
 READ_BYTES = 1 << 20
-"""Of the output, read by the CPU; write-combined memory is so slow to read that all of it would take seconds."""
+"""How much of the output the CPU reads; write-combined memory is so slow to read that all of it would take seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,8 +375,8 @@ class Graph:
 
 
 _idle_times: dict[tuple[str, int], list[float]] = {}
-"""Of nothing and of an empty kernel, by the bytes that are read before: a process has one device, whose clock is up by
-the time that anything is timed."""
+"""Times of nothing and of an empty kernel, by the bytes that are read before: a process has one device, whose clock is
+up by the time that anything is timed."""
 
 
 class Graphs:
@@ -387,7 +387,7 @@ class Graphs:
         self._flush = flush
         self._flush_bytes = flush_bytes
         self.tick_us = COARSE_TICK_US
-        """Of the events' clock; known once `nothing_us` has been called."""
+        """One tick of the events' clock; known once `nothing_us` has been called."""
 
     def timed(self, items: Sequence[Item | None]) -> Graph:
         """Launches one after another, each between events; None stands for no launch."""

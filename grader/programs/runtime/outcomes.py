@@ -35,7 +35,7 @@ INVALID_VALUE = 1
 """Returned for every refused launch configuration (CUDA 13.0, an H200; before, cudaErrorInvalidConfiguration)."""
 ILLEGAL_ADDRESS = 700
 _SHARED_PAGE = 1024
-"""That of a block's shared memory, at the most: what a block has is bounded by it, on an H200 too."""
+"""The most that a block's shared memory takes: what a block has is bounded by it, on an H200 too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,9 +336,9 @@ MORE, TIMES = 1000.0, 2.0
 MAX_DOUBLED = 16
 """Copies, each changed by more than the one before: results of one kernel may be held against those of another."""
 MAX_ROWS = 1024
-"""Of a copy, whose numbers are looked at."""
+"""The most rows of a copy whose numbers are looked at."""
 MAX_BYTES = 16 << 20
-"""Of them together."""
+"""The most bytes of them together."""
 
 
 def falsify(

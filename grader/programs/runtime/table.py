@@ -57,7 +57,7 @@ GUARD = 0xA5
 
 
 RUN = 4
-"""So many elements one after another are looked for together in what came from the device."""
+"""How many neighbouring elements are looked for together in what came from the device."""
 FEWEST_RUNS = 8
 """An output with fewer of them may well be put together by the host: what a few blocks have found."""
 MOST_BYTES = 1 << 24

@@ -173,7 +173,7 @@ class Guest:
 _UNWIND_HEADER_BYTES = 32
 _TYPE_BEFORE_HEADER = 80
 _PRIMARY = b"CLNGC++\0"
-"""Of an exception thrown; one thrown again from `std::exception_ptr` has 1 at the end."""
+"""Marks an exception thrown; one thrown again from `std::exception_ptr` has 1 at the end."""
 _DEPENDENT = b"CLNGC++\1"
 _REFERENCE_BEFORE_HEADER = 88
 _MAX_BASES = 64

@@ -35,7 +35,7 @@ LISTED = Path(__file__).with_name("called_functions.txt")
 FIRST_OF_LIBRARY = frozenset(
     {"__wrap_malloc", "__wrap_calloc", "__wrap_realloc", "__wrap_aligned_alloc", "grader_malloc"}
 )
-"""Of `toolchain/support`, which is linked right behind the program's own files."""
+"""Names of `toolchain/support`, which is linked right behind the program's own files."""
 _HEADER = b"\0asm\1\0\0\0"
 _CUSTOM, _IMPORT, _CODE = 0, 2, 10
 _UNREACHABLE = b"\x00\x00\x0b"

@@ -37,7 +37,7 @@ from grader.programs.sandbox.wasi import MAX_OUTPUT_BYTES, Surroundings, Wasi
 KEPT_OUTPUT = 1 << 20
 MAX_MARKS = 2000
 FLUSH_INSTRUCTIONS = 10_000_000
-"""Of the host's, for what its library still holds of the output when it is ended."""
+"""What the host may execute more, for what its library still holds of the output when it is ended."""
 CALL_INSTRUCTIONS = 40_000
 """What a call of ours counts as, so that a program that does nothing else ends as soon as one that computes."""
 MOST_OWED = 100 * CALL_INSTRUCTIONS

@@ -49,7 +49,8 @@ _IS_FOLDER, _NO_FOLDER, _NOT_EMPTY = 31, 54, 55
 _CHARACTER_DEVICE, _DIRECTORY, _REGULAR = 2, 3, 4
 _CREATE, _AS_FOLDER, _EXCLUSIVE, _TRUNCATE, _APPEND = 1, 2, 4, 8, 1
 _ENTRY = struct.Struct("<QQIBxxx")
-"""Of a folder's list: where the next one begins, a number, the name's length, what it is (wasi_snapshot_preview1)."""
+"""An entry of a folder's list: where the next one begins, a number, the name's length, what it is
+(wasi_snapshot_preview1)."""
 _ALL_RIGHTS = (1 << 30) - 1
 
 

@@ -99,7 +99,7 @@ THRUST = (
     *("inner_product", "reduce", "scan", "sequence", "sort", "transform", "transform_reduce", "tuple", "unique"),
     *("iterator/counting_iterator", "iterator/transform_iterator", "iterator/zip_iterator", "execution_policy"),
 )
-"""Of Thrust, `thrust/….h`: to read them takes two seconds, and what one of them is made of most others are."""
+"""Headers of Thrust, `thrust/….h`: reading them takes two seconds, and most are made of the same parts."""
 
 
 _LINKABLE = ("-Xclang", "-fgpu-rdc", "--no-offload-new-driver")

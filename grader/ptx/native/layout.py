@@ -23,7 +23,7 @@ TYPES: dict[str, tuple[str, int, bool]] = {
     "f32": ("f32", 32, False),
     "f64": ("f64", 64, False),
 }
-"""Of a PTX type: WebAssembly type, bits (0 for predicates), whether it is signed."""
+"""By PTX type: the WebAssembly type, its bits (0 for predicates), whether it is signed."""
 
 
 def local_type(register: Register) -> str:
@@ -90,37 +90,38 @@ SCRATCH_BYTES = 32 * 32 * 4 + 32 * 8 * 4
 """Room for one request's distinct words by bank, and distinct addresses."""
 
 WARP_BYTES = 16
-"""Of a participating warp: first position in the list, position past its last lane, mask of its lanes."""
+"""What is kept of a participating warp: first position in the list, position past its last lane, mask of its lanes."""
 
 VISIT_BYTES = 24
-"""Of a block's executions: by lanes, by warps, by `places` where these are counted (i64 each)."""
+"""Counts of a block's executions: by lanes, by warps, by `places` where these are counted (i64 each)."""
 
 LANE_BYTES = 16
-"""Of a lane: block within the batch, number of the thread (`THREAD_BITS`), where its block's epoch stands, where its
-block's row of shared memory begins."""
+"""What is kept of a lane: block within the batch, number of the thread (`THREAD_BITS`), where its block's epoch stands,
+where its block's row of shared memory begins."""
 
 THREAD_BITS = 10
 """A thread's number is (block of the grid + 1) << THREAD_BITS | thread of the block; 0 is nobody."""
 
 ARRAY_BYTES = 64
-"""Of an array (i32 each): where row 0 lies, its size, where the flags of what was written lie (0: all was), where its
-history lies (0: not kept), bytes from row to row, what numbers the rows (`ROWS`), 1 if read-only, offset in its block's
-storage (1 for constant memory); its address on the device (i64); at `STORED`, 1 once something was stored."""
+"""What is kept of an array (i32 each): where row 0 lies, its size, where the flags of what was written lie (0: all
+was), where its history lies (0: not kept), bytes from row to row, what numbers the rows (`ROWS`), 1 if read-only,
+offset in its block's storage (1 for constant memory); its address on the device (i64); at `STORED`, 1 once something
+was stored."""
 
 STORED = 40
 
 ROWS = {"": 0, "block": 1, "lane": 2}
 
 HISTORY_BYTES = 16
-"""Of a unit of memory: last writer and its epoch; last reader, and its epoch << 2 | others read then << 1 | other
-blocks read."""
+"""What is kept of a unit of memory: last writer and its epoch; last reader, and its epoch << 2 | others read then << 1
+| other blocks read."""
 
 COUNTER_BYTES = 200
-"""Of a line counter: requests, lanes, wavefronts, sectors, ideal, unique bytes (i64), ways, whether there are words,
-32 words (i32), requests of few lanes and their lanes (i64)."""
+"""What a line counter holds: requests, lanes, wavefronts, sectors, ideal, unique bytes (i64), ways, whether there are
+words, 32 words (i32), requests of few lanes and their lanes (i64)."""
 
 EVENT_BYTES = 144
-"""Of an access under way: most wavefronts of a warp, most ways, that warp's 32 words (i32)."""
+"""What is kept of an access under way: most wavefronts of a warp, most ways, that warp's 32 words (i32)."""
 
 # Why generated code came back.
 RETURNED, BARRIER, PARTED, STOPPED, SPENT = range(5)

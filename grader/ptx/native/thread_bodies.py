@@ -284,7 +284,7 @@ REMEMBER = """(func $remember (param $kept i32) (param $quick i32) (param $log i
  (i32.store offset=20 (local.get $quick) (if (result i32) (i32.load offset=20 (local.get $kept))
   (then (i32.sub (i32.load offset=20 (local.get $kept)) (i32.load offset=16 (local.get $kept))))
   (else (i32.const 0)))))"""
-"""Of an access the array that it went to last: its address, how many places it has of this width (less those that a
+"""The array that an access went to last: its address, how many places it has of this width (less those that a
 group goes beyond its lowest), what makes linear memory's address of an address, and of that its flags'."""
 
 

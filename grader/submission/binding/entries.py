@@ -70,9 +70,10 @@ class Entry:
     filled_with: dict[str, int] = field(default_factory=dict)
     """Whole numbers that were seen in constant memory."""
     sizes_filled: dict[str, int] = field(default_factory=dict)
-    """Of these the sizes among fields of structs that hold fractions too."""
+    """Those of these sizes that are fields of structs which hold fractions too."""
     is_instance: bool = False
-    """Of a template, with arguments that `submission.yaml` names: its other instances may be other variants."""
+    """Whether it is a template's, with arguments that `submission.yaml` names: its other instances may be other
+    variants."""
     claims: frozenset[str] = frozenset()
     """Variants that the program names where it prints this kernel's time or result."""
     _shape: KernelShape | None = None

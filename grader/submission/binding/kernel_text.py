@@ -377,7 +377,7 @@ def other_data(kernel: Kernel, shape: KernelShape, lab: Lab, *, is_named: bool) 
 
 
 UNEQUAL = 8
-"""So many times the elements are no size in bytes for one in elements, and no margin."""
+"""From this many times the elements on, a length is no size in bytes for one in elements, and no margin."""
 
 
 def unequal_lengths(kernel: Kernel, elements: Mapping[str, int], lab: Lab) -> tuple[str, str] | None:

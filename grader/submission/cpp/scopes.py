@@ -213,7 +213,7 @@ class Scope:
     arguments: Mapping[str, tuple[Expression, Scope, int]] = field(default_factory=dict)
     callers: int = 0
     argument_values: dict[str, int | None] = field(default_factory=dict)
-    """Of `arguments`, as far as they were asked for: each may be made of the caller's, many times over."""
+    """Values of `arguments`, as far as they were asked for: each may be made of the caller's, many times over."""
 
     def definition(self, name: str, position: int) -> Expression | None:
         """What `name` was last given before `position`; None where nobody knows."""

@@ -252,7 +252,7 @@ Unnoticed = Literal["all", "half", "smaller", "larger", "some", "nan"]
 
 @dataclass(frozen=True, slots=True)
 class SeenBlind:
-    """That a program calls results of a kernel right which are not.
+    """A program calls results of a kernel right which are not.
 
     what: whatever they are ("all"), where the second half of them are wrong, where they are too small, or too large.
     kernel: by its plain name.  file, line: of its launch.

@@ -28,7 +28,7 @@ _UNKNOWN = -1
 _TYPES = {1203: "f8", 1204: "f4", 1213: "c16", 1214: "c8"}
 """`cusolverPrecType_t` of what solutions are of."""
 _BITS = {1205: 11, 1206: 8, 1207: 11, 1215: 11, 1216: 8, 1217: 11, 1204: 24, 1214: 24, 1203: 53, 1213: 53}
-"""Of the mantissa of what factors are of: half precision, bfloat16, TF32, and the others."""
+"""Bits of the mantissa of what factors are made of: half precision, bfloat16, TF32, and the others."""
 _MOST_ITERATIONS = 50
 
 
