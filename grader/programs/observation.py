@@ -285,8 +285,13 @@ def sources_of(files: Sequence[SourceText], replaced: Mapping[str, str] | None =
 
 
 def _telling(runs: Sequence[SeenRun]) -> list[SeenRun]:
-    """Return the runs that launched something; only the first run where none did."""
-    return [run for run in runs if run.launches] or list(runs[:1])
+    """Return the runs that launched something, the first with what others did beyond their own memory before they came
+    to a launch; only the first run where none did."""
+    telling = [run for run in runs if run.launches]
+    if not telling:
+        return list(runs[:1])
+    early = [f for run in runs if not run.launches for f in run.faults if f.kind == "host_memory"]
+    return [dataclasses.replace(telling[0], faults=(*telling[0].faults, *early)), *telling[1:]]
 
 
 def _is_whole(launch: SeenLaunch) -> bool:

@@ -46,7 +46,7 @@ FAULTS_OF: Mapping[Literal["copy", "launch", "lifetime", "time"], frozenset[str]
         | {"stream_race", "host_changed"}
     ),
     "launch": frozenset({"host_pointer", "launch_refused"}),
-    "lifetime": frozenset({"use_after_free", "double_free", "wrong_free"}),
+    "lifetime": frozenset({"use_after_free", "double_free", "wrong_free", "host_memory"}),
     "time": frozenset(
         {"clock_before_end", "event_not_recorded", "event_not_reached", "event_order", "event_of_nothing"}
         | {"event_not_renewed", "time_of_failed_launch", "gave_up"}

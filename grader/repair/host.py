@@ -20,6 +20,7 @@ from grader.repair.comparisons import with_code
 from grader.repair.function import Change, changed
 from grader.repair.host_arguments import host_of
 from grader.repair.host_calls import host_changes, leaves_memory, waits
+from grader.repair.host_memory import memory_changes
 from grader.repair.program import Rerun
 from grader.repair.references import reference_changes
 from grader.repair.verified import VerifiedRepair, diff_lines
@@ -43,6 +44,8 @@ WAITS = ("programs.read_before", "programs.stream_race", "programs.host_changed"
 MOVED = ("earlier", "later")
 INSTANCE = "checks.launch.instance"
 FREED_AGAIN = ("programs.double_free_of", "programs.double_free_again")
+OF_HOST_MEMORY = tuple(f"programs.host_{what}" for what in ("beyond", "beyond_somewhere", "freed", "freed_again"))
+"""Ids of faults that name the line where memory was allocated, "at", and where it was freed, "freed"."""
 NAMED: Mapping[str, tuple[str, ...]] = {
     "checks.launch.exchanged": ("arguments",),
     "checks.launch.exchanged_fields": ("fields",),
@@ -66,6 +69,12 @@ NAMED: Mapping[str, tuple[str, ...]] = {
     "programs.copy_beyond_from": ("bytes", "size", "source"),
     "programs.copy_beyond_to": ("bytes", "size", "target"),
     "programs.copy_other_pitch": ("pitch",),
+    "programs.copy_freed_from": ("later",),
+    "programs.copy_freed_to": ("later",),
+    "programs.host_beyond": ("bytes", "size"),
+    "programs.host_beyond_somewhere": ("bytes", "size"),
+    "programs.host_freed": ("later",),
+    "programs.host_freed_again": ("extra", "later"),
     "programs.copied_back_short": ("bytes", "size"),
     "checks.host_code.copied_short": ("bytes", "size"),
     "programs.event_not_reached": ("event_wait",),
@@ -226,8 +235,9 @@ def _ranked(original: Original, subjects: Sequence[_Subject]) -> list[tuple[Pars
             never.add(subject.kernel.binding.kernel.name)
         for file, line, message in subject.faults():
             lines.setdefault(file, set()).add(line)
-            if message.id in FREED_AGAIN and isinstance(at := message.data.get("at"), int):
-                lines[file].add(at)
+            for key in ("at", "freed") if message.id in FREED_AGAIN + OF_HOST_MEMORY else ():
+                if isinstance(at := message.data.get(key), int):
+                    lines[file].add(at)
             mentioned = _arrays_of(message)
             arrays |= mentioned
             if message.id.rpartition(".")[2] in UNFILLED:
@@ -245,6 +255,7 @@ def _ranked(original: Original, subjects: Sequence[_Subject]) -> list[tuple[Pars
         own = [c for name, line, launched in waiting if name == file for c in waits(calls, line, launched)]
         own += host_changes(calls, arrays, unfilled, never, template_numbers, unread)
         here = lines.get(file, set())
+        own += memory_changes(parsed, here, arrays)
         for change in own:
             wanted = [s for s in subjects if s.is_wrong or s.names(parsed, change)]
             if wanted:
@@ -259,7 +270,7 @@ def _ranked(original: Original, subjects: Sequence[_Subject]) -> list[tuple[Pars
 
 def _arrays_of(message: Message) -> set[str]:
     names = (str(message.data.get(key, "")) for key in ("array", "other", "name"))
-    plain = [name.rpartition("::")[2] for name in names]
+    plain = [name.rpartition("::")[2].removesuffix(".data()").removesuffix(".get()") for name in names]
     # A member is allocated by its own name: `&p.out`, `&p->out`.
     return {name for own in plain for name in (own, own.rpartition(".")[2].rpartition("->")[2]) if name}
 
@@ -327,7 +338,7 @@ def _mended(subject: _Subject, submission: Submission, before: str, after: str) 
 
 def _has_faults(submission: Submission, evidence: Evidence) -> bool:
     binding = submission.bindings.get(evidence.variant.name)
-    if not isinstance(binding, VariantBinding):
+    if not isinstance(binding, VariantBinding) or binding.is_never_launched:
         return True
     site = binding.requested
     host = host_code(submission, binding.kernel, site.template_arguments if site is not None else ())

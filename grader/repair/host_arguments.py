@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING
 
 from grader.repair.function import Change, Function, host_functions, parameter_nodes
 from grader.repair.launch_sites import Launch, launches_of
-from grader.repair.nodes import arguments_of, is_statement, listed, named_in, operator_of, sides_of, value_of
+from grader.repair.nodes import (
+    arguments_of,
+    is_statement,
+    listed,
+    named_in,
+    operator_of,
+    shortened,
+    sides_of,
+    value_of,
+)
 from grader.submission.cpp.tree import ParsedFile, declared_name, descendants
 from grader.submission.structs import fields_of
 
@@ -272,7 +281,7 @@ def names_in_text(text: str) -> set[str]:
 MAX_SIZES = 6
 MAX_FACTORS = 4
 _SIZE_OF = re.compile(r"sizeof\s*\(\s*((?:unsigned\s+)?\w+)\s*\)")
-_NUMBERS = ("float", "double", "int", "unsigned", "unsigned int")
+_NUMBERS = ("float", "double", "int", "unsigned", "unsigned int", "char", "unsigned char", "short", "bool")
 
 
 TOO_SMALL = 1.4
@@ -310,7 +319,7 @@ def _sizes(host: Host, call: Call) -> Iterator[Change]:
     sizes = dict.fromkeys(c.text(SIZED[c.name]) for c in same)
     for other in [s for s in sizes if s and s != own][:MAX_SIZES]:
         yield function.replacement("host", node, other, 1.7, "size", "size", line=call.line)
-    yield from _of_numbers(function, source)
+    yield from numbers_changed(function, source)
     for part in named_in(source):
         # `total * sizeof(float)`, where `total` lacks a factor.
         number = _definition(function, part)
@@ -318,7 +327,7 @@ def _sizes(host: Host, call: Call) -> Iterator[Change]:
             # What several sizes are computed by is likelier wrong than each of them.
             uses = sum(function.text(part) in function.parsed.words(c.arguments[SIZED[c.name]]) for c in same)
             shift = -0.6 if uses > 1 else 0.1
-            yield from (replace(change, cost=change.cost + shift) for change in _of_numbers(function, number))
+            yield from (replace(change, cost=change.cost + shift) for change in numbers_changed(function, number))
     yield from _by_callers(host, call, source)
 
 
@@ -348,9 +357,9 @@ def _of_bytes(call: Call, node: Node, source: Node) -> Iterator[Change]:
             yield function.replacement("host", part, f"sizeof({types[inner[1]]})", 0.9, "size", "size")
 
 
-def _of_numbers(function: Function, size: Node) -> Iterator[Change]:
-    """A part that is one too many, `bytes / 2`, `n - 1`; a factor that is lost, `rows * sizeof(float)`."""
-    for whole, left in _shortened(size):
+def numbers_changed(function: Function, size: Node) -> Iterator[Change]:
+    """Yield a part that is one too many, `bytes / 2`, `n - 1`; a factor that is lost, `rows * sizeof(float)`."""
+    for whole, left in shortened(size):
         yield function.replacement("host", whole, function.text(left), 1.8, "size", "size", line=function.line(size))
     place = _before_width(function, size)
     if place is None:
@@ -420,21 +429,12 @@ def _of_argument(caller: Function, call: Call, argument: Node, *, counts_bytes: 
             part, rest = argument.child_by_field_name(side), argument.child_by_field_name(other)
             if part is not None and rest is not None and part.type == "sizeof_expression":
                 yield caller.replacement("host", argument, caller.text(rest), 1.3, "size", "size", line=line)
-    yield from _of_numbers(caller, source)
+    yield from numbers_changed(caller, source)
 
 
 def _bracketed(text: str) -> str:
     """Return a text that may be multiplied as it is."""
     return text if re.fullmatch(r"(?:\w|->|[.()* ])*|\([^()]*\)", text) else f"({text})"
-
-
-def _shortened(node: Node) -> Iterator[tuple[Node, Node]]:
-    """`bytes / 2` and `n - 1`, by themselves or times a width, and what is left of each without its last part."""
-    left, right = sides_of(node)
-    if operator_of(node) in ("/", "-") and left is not None:
-        yield node, left
-    elif operator_of(node) == "*" and left is not None and right is not None and right.type == "sizeof_expression":
-        yield from _shortened(left)
 
 
 def _definition(function: Function, node: Node) -> Node:

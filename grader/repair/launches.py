@@ -21,7 +21,7 @@ from grader.repair.launch_sites import (
     sides_given,
     source_of,
 )
-from grader.repair.nodes import ancestors, arguments_of, condition_of, listed, named_in, operator_of
+from grader.repair.nodes import ancestors, arguments_of, condition_of, listed, named_in, operator_of, shortened
 from grader.submission.cpp.tree import ParsedFile, declared_name, descendants
 from grader.submission.lexical import Edit
 
@@ -262,6 +262,14 @@ def shared_changes(launch: Launch, constants: Mapping[str, int]) -> Iterator[Cha
     bracketed = text if source.type in ("identifier", "number_literal", "call_expression") else f"({text})"
     if "*" in text and source.type == "binary_expression":
         bracketed = text
+    for whole, left in shortened(source):
+        # `bytes / 2`, `bytes - 1`: a part that is one too many.
+        yield function.replacement(
+            "launch", whole, function.text(left), 1.1, "shared_bytes", "too_few_bytes", line=function.line(source)
+        )
+    for part in (n for n in descendants(source) if n.type == "sizeof_expression"):
+        if function.text(part).removeprefix("sizeof").strip(" ()") in ("char", "bool", "short"):
+            yield function.replacement("launch", part, "sizeof(float)", 0.9, "shared_bytes", "too_few_bytes")
     if not _counts_bytes(function, source):
         yield function.replacement("launch", source, f"{bracketed} * sizeof(float)", 1.2, "shared_bytes", "bytes")
     for factor in factors:

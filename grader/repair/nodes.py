@@ -166,3 +166,12 @@ def decides_to_leave(node: Node, top: Node) -> bool:
             is_inside = condition is not None and condition.start_byte <= node.start_byte < condition.end_byte
             return is_inside and body is not None and only_leaves(body)
     return False
+
+
+def shortened(node: Node) -> Iterator[tuple[Node, Node]]:
+    """Yield `bytes / 2` and `n - 1`, by themselves or times a width, and what is left of each without its last part."""
+    left, right = sides_of(node)
+    if operator_of(node) in ("/", "-") and left is not None:
+        yield node, left
+    elif operator_of(node) == "*" and left is not None and right is not None and right.type == "sizeof_expression":
+        yield from shortened(left)

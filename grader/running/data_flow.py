@@ -82,7 +82,7 @@ def flow_faults(
     texts: by plain name, the text of each kernel with that of the device functions that it calls.
     constants: names of what lies in constant memory and has no value of its own.
     """
-    if not _is_followed(run):
+    if not run.ended or not _is_followed(run):
         return []
     faults = [
         *_lost_results(run, kernels, texts, graded),
@@ -100,10 +100,11 @@ def may_be_meant(run: SeenRun, kernels: Mapping[str, Kernel], text: str = "") ->
     """
     if not _is_followed(run):
         return []
+    # What a launch is handed does not depend on how the run goes on.
     alike = list(_same_sources(run, kernels))
     if _joins_one_with_itself(text):
         alike = [kind for kind in alike if not kind.id.startswith("filled_alike")]
-    return _merged([*alike, *_short_copies(run, kernels)])
+    return _merged([*alike, *(_short_copies(run, kernels) if run.ended else ())])
 
 
 # `a[i * n + k] * a[k * n + j]`, `multiply(a, a, c, n)`, `multiply(a.data(), a.data(), c.data())`.
@@ -120,7 +121,8 @@ def _joins_one_with_itself(text: str) -> bool:
 
 
 def _is_followed(run: SeenRun) -> bool:
-    return run.ended and bool(run.order) and all(step.launch >= 0 for step in run.order)
+    """Whether all launches and copies of a run are known, as far as it came."""
+    return bool(run.order) and all(step.launch >= 0 for step in run.order)
 
 
 def _same_sources(run: SeenRun, kernels: Mapping[str, Kernel]) -> Iterator[_Kind]:
@@ -459,10 +461,8 @@ def _unfilled_inputs(run: SeenRun, kernels: Mapping[str, Kernel]) -> Iterator[_K
 def _late_variables(
     run: SeenRun, kernels: Mapping[str, Kernel], texts: Mapping[str, str], constants: Collection[str]
 ) -> Iterator[_Kind]:
-    """Variables of the device that no kernel writes, and that the host fills after every launch of one that reads them.
-
-    Or never, while it fills another one twice.
-    """
+    """Variables of the device that no kernel writes, and that the host fills after every launch of one that reads them,
+    or never, while it fills another one twice."""
     written = {p.name for kernel in kernels.values() for p in kernel.parameters if p.is_global and _is_written(p)}
     filled: dict[str, list[tuple[int, SeenCopy]]] = {}
     launched: dict[Key, list[tuple[int, SeenLaunch]]] = {}

@@ -39,7 +39,11 @@ STOPPING: tuple[FaultKind, ...] = (*OF_DATA, "time")
 _NOT_FETCHED = tuple(f"checks.host_code.{name}" for name in ("copied_early", "copied_other", "never_fetched"))
 """Ids of faults for which a kernel's results are never read."""
 _OF_ANY_SIZE = frozenset(
-    f"programs.{what}" for what in ("copy_of_pointer", "symbol_of_pointer", "copy_of_count_into", "copy_of_count_out")
+    f"programs.{what}"
+    for what in (
+        *("copy_of_pointer", "symbol_of_pointer", "copy_of_count_into", "copy_of_count_out"),
+        *("copy_freed_from", "copy_freed_to"),
+    )
 )
 """Ids of faults of a copy's size that its text shows, whatever the sizes are."""
 _OF_SYMBOLS = ("programs.symbol_too_short", "programs.symbol_of_pointer")
@@ -323,7 +327,7 @@ def _seen_faults(
     files = {launch.file for launch in own_launches}
     faults = []
     ended = {fault for run in runs if (fault := _ended_by(run)) is not None}
-    for fault in (fault for run in runs for fault in run.faults if run.change is None or not _is_of_sizes(fault)):
+    for fault in (fault for run in runs for fault in run.faults if not _may_be_of_ours(run, fault, runs)):
         kind = _kind_of(fault.kind)
         if fault in ended:
             kind = "copy"
@@ -378,6 +382,22 @@ def _ended_by(run: SeenRun) -> SeenFault | None:
     kernel = run.launches[run.order[-1].launch].kernel
     first = next(n for n, step in enumerate(run.order) if run.launches[step.launch].kernel == kernel)
     return None if any(copy.way == "out" and copy.launches > first for copy in run.copies) else last
+
+
+def _of_memory(run: SeenRun) -> list[SeenFault]:
+    return [fault for fault in run.faults if fault.message.id.startswith("programs.host_beyond")]
+
+
+def _may_be_of_ours(run: SeenRun, fault: SeenFault, runs: Sequence[SeenRun]) -> bool:
+    """Whether a fault may come of what we gave a run: at sizes of ours an array of the host's may be too short, unless
+    it grows with them and is so at others as well."""
+    if fault in _of_memory(run) and (run.arguments or run.stdin or run.change is not None):
+        place = fault.file, fault.message.data["at"]
+        lengths = {
+            f.message.data["bytes"] for r in runs for f in _of_memory(r) if (f.file, f.message.data["at"]) == place
+        }
+        return len(lengths) < 2 or run.change is not None
+    return run.change is not None and _is_of_sizes(fault)
 
 
 def _is_of_sizes(fault: SeenFault) -> bool:

@@ -166,6 +166,22 @@ SYMBOLS: Texts = {
 }
 """Copies into constant memory."""
 
+HOST_MEMORY: Texts = {
+    "copy_freed_from": N_("The copy reads {array}, host memory that the program has already freed."),
+    "copy_freed_to": N_("The copy writes to {array}, host memory that the program has already freed."),
+    "host_beyond": N_(
+        "The host goes beyond the end of the memory that is allocated in line {at}: it has {bytes} bytes, and byte "
+        "{offset}, counted from 0, is accessed here."
+    ),
+    "host_beyond_somewhere": N_(
+        "The memory that is allocated here has {bytes} bytes, and the host goes beyond its end: byte {offset}, counted "
+        "from 0, is accessed."
+    ),
+    "host_freed": N_("The host uses memory here that was freed in line {freed}; it was allocated in line {at}."),
+    "host_freed_again": N_("The memory that is freed here was already freed in line {freed}."),
+}
+"""What the host does with memory of its own."""
+
 ENDS: Texts = {
     "double_free": N_("{array} is freed twice."),
     "double_free_of": N_("{array} is freed twice: line {at} has already freed it."),

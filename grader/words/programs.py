@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from grader.i18n import _
 from grader.words import N_, Plural, Texts
-from grader.words.advice import CLOCKS, ENDS, SYMBOLS
+from grader.words.advice import CLOCKS, ENDS, HOST_MEMORY, SYMBOLS
 
 
 def changed(before: str, name: str) -> str:
@@ -490,5 +490,5 @@ COMPILER: Texts = {
 }
 
 AREAS: dict[str, Texts] = {"observation": OBSERVATION, "compiler": COMPILER}
-AREAS["programs"] = {**PROGRAMS, **CLOCKS, **ENDS, **SYMBOLS}
+AREAS["programs"] = {**PROGRAMS, **CLOCKS, **ENDS, **HOST_MEMORY, **SYMBOLS}
 """Texts by the first parts of their ids."""

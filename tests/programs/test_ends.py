@@ -68,3 +68,77 @@ def test_memory_is_called_as_the_program_does_whatever_else_its_line_takes_the_a
     path.write_text(TEXT)
     (run,) = run_each(Sources([path]), [Start(arguments=("5",))], RunLimits())
     assert [f.message.data["array"] for f in run.findings if f.message.id == "programs.leak"] == ["matrix"]
+
+
+HOST_MEMORY = r"""#include <cstdio>
+#include <cstdlib>
+#include <vector>
+__global__ void twice(float *a, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) a[i] *= 2; }
+int main(int argc, char **argv) {
+    const int mode = atoi(argv[1]), n = 1000;
+    float *h = new float[mode == 1 ? n / 2 : n];
+    std::vector<float> v(mode == 2 ? n / 2 : n);
+    for (int i = 0; i < n; i++)
+        h[i] = i;
+    double *line = new double[mode == 8 ? n / 2 : n];
+    for (int i = 0; i < n; i++)
+        line[i] = 0;
+    for (int i = 0; i < n; i++)
+        v[i] = i + line[i];
+    printf("%g\n", line[argc]);
+    delete[] line;
+    float *d, *pinned, *r = (float *)malloc(mode == 5 ? n : 4 * n);
+    cudaMallocHost(&pinned, mode == 3 ? n : 4 * n);
+    for (int i = 0; i < n; i++)
+        pinned[i] = v[i];
+    cudaMalloc(&d, 4 * n);
+    if (mode == 4)
+        free(r);
+    cudaMemcpy(d, h, 4 * n, cudaMemcpyHostToDevice);
+    twice<<<4, 256>>>(d, n);
+    cudaMemcpy(r, d, 4 * n, cudaMemcpyDeviceToHost);
+    if (mode == 6)
+        delete[] h;
+    float sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += r[i] - h[i];
+    r = (float *)realloc(r, 8 * n);
+    r[2 * n - 1] = sum;
+    if (mode == 7)
+        free(r);
+    free(r);
+    if (mode != 6)
+        delete[] h;
+    cudaFree(d);
+    cudaFreeHost(pinned);
+    for (int i = 0; i < 100; i++)
+        free(calloc(i, 1000 + i));
+}
+"""
+"""By mode: nothing wrong; an array of half the length by new, a vector, page-locked memory; a copy into one that is
+freed, and into one that is too short; an array used after it was freed; one that is freed twice; an array of
+half the length that is cleared at once."""
+
+
+def test_the_host_beyond_its_arrays_and_with_freed_ones_is_told_at_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.cu"
+    path.write_text(HOST_MEMORY)
+    starts = [Start(arguments=(str(number),)) for number in range(9)]
+    runs = run_each(Sources([path]), starts, RunLimits())
+    told = [[(f.message.id.removeprefix("programs."), f.line) for f in run.findings] for run in runs]
+    assert told == [
+        [],
+        [("host_beyond", 10), ("copy_beyond_from", 25)],
+        [("host_beyond", 15)],
+        [("host_beyond", 21)],
+        [("copy_freed_to", 27)],
+        [("copy_beyond_to", 27)],
+        [("host_freed", 32)],
+        [("host_freed_again", 37)],
+        [("host_beyond_somewhere", 11)],
+    ]
+    assert [run.exit for run in runs] == [0] * 9
+    beyond, freed, again = (runs[mode].findings[0].message.data for mode in (1, 6, 7))
+    assert beyond == {"at": 7, "bytes": 2000, "offset": 2000}
+    assert freed == {"at": 7, "freed": 29}
+    assert again == {"at": 33, "freed": 36}

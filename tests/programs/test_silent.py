@@ -14,6 +14,7 @@ from grader.programs.runtime.memory import name_at
 from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.silent import POINTER_BYTES, VECTOR_BYTES, check_host_room, check_size, tell_unread
 from grader.programs.runtime.state import State
+from grader.programs.sandbox.guest import Heap
 from tests.pace import at_most
 
 LIMIT_S = 10.0
@@ -34,7 +35,7 @@ class Told:
         self.failures: list[object] = []
         self.findings: list[object] = []
         self.copies: list[object] = []
-        self.guest = SimpleNamespace(block_bytes={64: 4096}.get)
+        self.guest = SimpleNamespace(block_bytes={64: 4096}.get, heap=Heap(None))
 
     def tell(self, kind: str, _level: str, _message: Message, _place: Place) -> None:
         self.kinds.append(kind)

@@ -122,6 +122,8 @@ def test_one_array_for_an_input_and_an_output(other: int, count: int) -> None:
     launch = SeenLaunch("k", (), "a.cu", 9, (1, 1, 1), (32, 1, 1), 0, seen)
     run = SeenRun(("a.cu",), (launch,), ended=True, order=(SeenStep(0, (7, other)),))
     found = may_be_meant(run, {"k": kernel})
+    # It is as true of a run that is stopped later.
+    assert may_be_meant(replace(run, ended=False), {"k": kernel}) == found
     assert [(f.line, f.message.id) for f in found] == [(9, "checks.host_code.same_array")] * count
     assert all(f.message.data["first"] == "x" and f.message.data["second"] == "y" for f in found)
 

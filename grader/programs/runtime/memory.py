@@ -13,6 +13,7 @@ from grader.message import msg
 from grader.programs.device_memory import Allocation, TooManyAllocations
 from grader.programs.runtime.ordering import Place, StreamAccess
 from grader.programs.runtime.state import CudaError, Handlers, ProgramEnded, State
+from grader.programs.sandbox.guest import MARK_BEFORE, SHARED_ALIGNMENT, SHARED_MARK
 
 _TARGET = re.compile(r"&\s*([A-Za-z_]\w*(?:(?:\.|->)\w+|\[\w+\])*)")
 # The same of what is plainly an allocation: on its line other calls may take addresses too.
@@ -113,12 +114,19 @@ def _shared(state: State, pointer: int, size: int, kind: str, place: Place) -> N
     _room(state, size)
     # Pages of its own, in which nothing else lies; not for each of a great many small ones.
     has_pages = (state.watches or state.memory.needs_pages) and len(state.host_memory) < MAX_WITH_PAGES
-    taken = (-(-size // mmap.PAGESIZE) + 1) * mmap.PAGESIZE if has_pages else size
+    is_fenced = has_pages and state.guest.heap.is_fenced
+    pages = -(-(size + is_fenced * SHARED_ALIGNMENT) // mmap.PAGESIZE) * mmap.PAGESIZE
+    taken = pages + (1 + is_fenced) * mmap.PAGESIZE if has_pages else size
     block = int(state.call_guest("grader_malloc", taken))
     if not block:
         raise CudaError(2)
-    host = -(-block // mmap.PAGESIZE) * mmap.PAGESIZE if has_pages else block
+    host = begin = -(-block // mmap.PAGESIZE) * mmap.PAGESIZE if has_pages else block
+    if is_fenced:
+        # It ends where a page ends, and the next one is closed to the program.
+        host += pages - -(-size // SHARED_ALIGNMENT) * SHARED_ALIGNMENT
     state.guest.view(host, size)[:] = 0
+    if is_fenced:
+        state.guest.pack("Q", host - MARK_BEFORE, host ^ SHARED_MARK)
     try:
         with memory_errors():
             allocation = state.memory.share(name_at(state, place), size, kind, place.line, place.file, host)
@@ -127,6 +135,8 @@ def _shared(state: State, pointer: int, size: int, kind: str, place: Place) -> N
         raise
     state.host_memory[host] = allocation
     allocation.block = block if has_pages else 0
+    if is_fenced:
+        state.guest.heap.shared(host, size, begin, pages + mmap.PAGESIZE, place.line, place.file)
     state.allocated_bytes += size
     state.ask("allocate", place, size=size)
     state.guest.pack("Q", pointer, host)
@@ -213,6 +223,8 @@ def release(state: State, allocation: Allocation, place: Place) -> None:
     state.forget(allocation)
     if allocation.host:
         state.host_memory.pop(allocation.host, None)
+        if allocation.block:
+            state.guest.heap.shared_freed(-(-allocation.block // mmap.PAGESIZE) * mmap.PAGESIZE)
         if allocation.kind != "registered":
             state.call_guest("grader_free", allocation.block or allocation.host)
     if allocation.pool is not None:

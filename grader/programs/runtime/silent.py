@@ -25,11 +25,9 @@ from grader.programs.runtime.ordering import Place, Unwaited
 from grader.programs.runtime.state import State
 from grader.submission.kernels.records import SeenLaunch
 
-MAX_COPIED = 2000
-MAX_RANGES = 256
+MAX_COPIED, MAX_RANGES = 2000, 256
 MAX_LOOKS = 64  # copies of a run whose host's side is looked at
-POINTER_BYTES = 8
-VECTOR_BYTES = 24
+POINTER_BYTES, VECTOR_BYTES = 8, 24
 WIDTHS = {"double": 8, "long": 8, "float": 4, "int": 4, "unsigned int": 4, "short": 2, "unsigned short": 2}
 WIDTHS |= {"unsigned long": 8, "long long": 8, "unsigned long long": 8}
 _SIZE_OF = re.compile(r"\(?\s*sizeof\s*(?:\(\s*(\w+)\s*\)|\s(\w+))\s*\)?")
@@ -173,16 +171,22 @@ _HOST_END = re.compile(
 
 
 def check_host_room(state: State, address: int, size: int, place: Place, *, into: bool) -> None:
-    """Tell of a copy that goes on behind an array of the host's, whose block also tells how wide its elements are."""
+    """Tell of a copy that goes on behind an array of the host's, as its block or malloc() tells, or of a freed one."""
     calls = _calls(state, place, _CALLED) if len(state.copies) < MAX_LOOKS else iter(())
     array = next((" ".join(parts[not into].split()) for parts in calls if len(parts) > 2), "")
-    end = _HOST_END.fullmatch(array)
-    offsets = {int(end["at"] or end["by"] or 0) * width for width in (1, 2, 4, 8, 12, 16)} if end is not None else ()
-    lefts = [block - by for by in offsets if (block := state.guest.block_bytes(address - by)) is not None]
-    text = re.sub(r"\b__global__\b[^{;]{0,1000}", "", state.sources.texts.get(place.file, ""))
-    if end is not None and len(lefts) == 1 and lefts[0] < size and _is_of_heap(end["of"] or end["name"], text):
-        message = msg(f"programs.copy_beyond_{'to' if into else 'from'}", array=array, bytes=size, left=lefts[0])
-        state.tell("copy_size", "warning", message, place)
+    way, own = "to" if into else "from", state.guest.heap.at(address)
+    left = own.address + own.size - address if own is not None else -1
+    if own is None:
+        end = _HOST_END.fullmatch(array)
+        offsets = {int(end["at"] or end["by"] or 0) * width for width in (1, 2, 4, 8, 12, 16)} if end else ()
+        lefts = [block - by for by in offsets if (block := state.guest.block_bytes(address - by)) is not None]
+        text = re.sub(r"\b__global__\b[^{;]{0,1000}", "", state.sources.texts.get(place.file, ""))
+        left = lefts[0] if end and len(lefts) == 1 and _is_of_heap(end["of"] or end["name"], text) else left
+    is_freed = own is not None and own.freed
+    if array and (is_freed or 0 <= left < size):
+        said = msg(f"programs.copy_beyond_{way}", array=array, bytes=size, left=left)
+        said = msg(f"programs.copy_freed_{way}", array=array) if is_freed else said
+        state.tell("copy_size", "warning", said, place)
 
 
 def _is_of_heap(name: str, text: str) -> bool:

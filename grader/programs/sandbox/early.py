@@ -54,12 +54,19 @@ class WatchedMemory:
         signal handler, and may only look.
     early: what the first such access should have waited for, None as long as there was none.
     went_on: the program did not end there.
+    crossed: the address of its first access to a page behind a fence, None as long as there was none.  passed: the same
+        of one that went on, as it filled or copied many bytes at once, which the engine has a function for.
+    is_served: a function of ours is at work.
     """
 
     def __init__(self, base: int, find: Callable[[int], Any]) -> None:
         self._base = base
         self._find = find
         self._closed: list[tuple[int, int]] = []
+        self._fences: set[int] = set()
+        self.crossed: int | None = None
+        self.passed: int | None = None
+        self.is_served = False
         self.early: Any = None
         self.went_on = False
 
@@ -78,6 +85,36 @@ class WatchedMemory:
         for address, size in self._closed:
             _protect(self._base + address, size, _OPEN)
         self._closed = []
+
+    def fence(self, address: int, size: int) -> None:
+        """Close pages, multiples of a page, for good, as far as the program's own code goes."""
+        if _protect(self._base + address, size, _CLOSED):
+            self._fences.update(range(address, address + size, PAGE))
+
+    def unfence(self, address: int, size: int) -> None:
+        """Open them again."""
+        self._fences.difference_update(range(address, address + size, PAGE))
+        _protect(self._base + address, size, _OPEN)
+
+    def open_fences(self) -> None:
+        """Open all that are left."""
+        for page in self._fences:
+            _protect(self._base + page, PAGE, _OPEN)
+        self._fences = set()
+
+    def crosses(self, address: int, *, is_own: bool) -> bool:
+        """Whether a fault at an address of the process is behind a fence, which that opens; is_own: the program's own
+        code did it, no function of ours."""
+        own = address - self._base
+        page = own - own % PAGE
+        if page not in self._fences:
+            return False
+        self.unfence(page, PAGE)
+        if is_own and self.crossed is None:
+            self.crossed = own
+        elif not is_own and not self.is_served and self.passed is None:
+            self.passed = own
+        return True
 
     def meets(self, address: int) -> bool:
         """Whether a fault at an address of the process is ours; `early` says whether it came too early."""
@@ -120,6 +157,10 @@ def _on_fault(number: int, information: int, context: int) -> None:
     if memory is not None and memory.meets(address) and (memory.early is None or not _is_in_program(context)):
         # What was tried goes on, with the pages open.
         return
+    if memory is not None:
+        is_own = _is_in_program(context)
+        if memory.crosses(address, is_own=is_own) and not is_own:
+            return
     _kept[2](number, information, context)
 
 
@@ -161,21 +202,29 @@ class EarlyUse:
         self._memory = WatchedMemory(base, lambda address: _covering(state.unwaited, address))
         state.watches = watch(self._memory)
 
+    @property
+    def memory(self) -> WatchedMemory | None:
+        """What closes pages; None where this machine cannot see who comes to them."""
+        return self._memory if self._state.watches else None
+
     def end(self) -> None:
         """Stop watching, with all memory open."""
         watch(None)
         self._memory.open()
+        self._memory.open_fences()
 
     def enter(self) -> None:
         """Begin a function of ours, which may use all memory."""
         if not self._depth:
             self._memory.open()
+        self._memory.is_served = True
         self._depth += 1
 
     def leave(self) -> None:
         """End it: where the program goes on, what the device still writes is not its own."""
 
         self._depth -= 1
+        self._memory.is_served = self._depth > 0
         items = self._state.unwaited
         if self._depth or not items or self._memory.early is not None:
             return

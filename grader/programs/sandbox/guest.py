@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import ctypes
 import struct
+from bisect import bisect_right, insort
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -79,6 +80,145 @@ def _bad(address: int) -> BadPointer:
     return kind(f"{address:#x}")
 
 
+SHARED_ALIGNMENT = 64
+"""The same of page-locked and managed memory."""
+MARK_BEFORE, SHARED_MARK = 32, 0x5851F42D4C957F2D
+"""How far before such memory its mark stands, by which `free()` knows it, and that mark, beside the address."""
+KEPT_BYTES = 32 << 20
+"""Of freed blocks, whose addresses are not given out again: what a run may take of memory is bounded."""
+ROOM = 8, 256 << 20
+"""What a block that is too short has more of, once that is told: at most so many times its size, or so many bytes."""
+ROOM_BESIDE = 3, 64 << 20
+"""The same of other blocks."""
+GIVEN_BACK, KEPT, STOP = range(3)
+"""What the program's malloc() and free() are told, as `support.c` has it."""
+
+
+class Fences(Protocol):
+    """Closes pages of the program's memory to its own code."""
+
+    def fence(self, address: int, size: int) -> None: ...
+
+    def unfence(self, address: int, size: int) -> None: ...
+
+    def open_fences(self) -> None: ...
+
+
+@dataclass(slots=True)
+class HostBlock:
+    """A block of the program's heap; number, freed: the how many-th allocation and the how many-th free it was, from
+    1 on, 0 of what is not freed.  begin, taken: the pages that it has for itself, those behind it included."""
+
+    address: int
+    size: int
+    begin: int
+    taken: int
+    number: int
+    freed: int = 0
+    line: int = 0
+    file: str = ""
+
+    @property
+    def end(self) -> int:
+        """Where its last page ends, and the closed ones begin."""
+        alignment = SHARED_ALIGNMENT if self.line else MALLOC_ALIGNMENT
+        return self.address + -(-self.size // alignment) * alignment
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Where a run is to end: at the how many-th allocation, or free."""
+
+    number: int = 0
+    freed: int = 0
+
+
+class Heap:
+    """The blocks of one run.
+
+    memory: closes pages; None: nothing is closed, and freed blocks are given out again.
+    stop: where the run ends.
+    short: the number of a block that is known to be too short: it gets room for what is done beyond it.
+    """
+
+    def __init__(self, memory: Fences | None, stop: Stop = Stop(), short: int = 0) -> None:
+        self._memory = memory
+        self._short = short
+        self._stop = stop
+        self._addresses: list[int] = []
+        self._blocks: dict[int, HostBlock] = {}
+        self._count = self._freed = self._kept_bytes = 0
+
+    def room(self, size: int) -> int:
+        """Return how many bytes the next block is to have, which was asked for with `size`: once one is known to be too
+        short more, for others may be so as well."""
+        if not self._short:
+            return size
+        times, most = ROOM if self._count + 1 == self._short else ROOM_BESIDE
+        return size + min(times * size, most)
+
+    def allocated(self, address: int, size: int, begin: int, taken: int) -> int:
+        """Note a block, and close the page behind it."""
+        self._count += 1
+        if self._count == self._stop.number:
+            return STOP
+        insort(self._addresses, begin)
+        block = self._blocks[begin] = HostBlock(address, size, begin, taken, self._count)
+        if self._memory is not None:
+            self._memory.fence(block.end, begin + taken - block.end)
+        return KEPT
+
+    def freed(self, address: int) -> int:
+        """Note that a block is freed; return whether the program's malloc() must not have it back."""
+        self._freed += 1
+        if self._freed == self._stop.freed:
+            return STOP
+        block = self.at(address)
+        if block is None:
+            return GIVEN_BACK
+        if self._memory is not None and self._kept_bytes + block.taken <= KEPT_BYTES:
+            block.freed, self._kept_bytes = self._freed, self._kept_bytes + block.taken
+            self._memory.fence(block.begin, block.taken)
+            return KEPT
+        if self._memory is not None:
+            self._memory.unfence(block.end, block.begin + block.taken - block.end)
+        self._addresses.remove(block.begin)
+        del self._blocks[block.begin]
+        return GIVEN_BACK
+
+    def shared(self, address: int, size: int, begin: int, taken: int, line: int, file: str) -> None:
+        """Note a block that a function of the runtime allocates in `line`, with pages of its own."""
+        insort(self._addresses, begin)
+        block = self._blocks[begin] = HostBlock(address, size, begin, taken, 0, line=line, file=file)
+        if self._memory is not None:
+            self._memory.fence(block.end, begin + taken - block.end)
+
+    def shared_freed(self, begin: int) -> None:
+        """Forget such a block."""
+        block = self._blocks.pop(begin, None)
+        if block is not None:
+            self._addresses.remove(begin)
+            if self._memory is not None:
+                self._memory.unfence(block.end, begin + block.taken - block.end)
+
+    @property
+    def is_fenced(self) -> bool:
+        """Whether pages are closed."""
+        return self._memory is not None
+
+    def open(self) -> None:
+        """Close no more pages, and open all that are."""
+        if self._memory is not None:
+            self._memory.open_fences()
+            self._memory = None
+
+    def at(self, address: int) -> HostBlock | None:
+        """Return the block whose pages an address lies in."""
+        place = bisect_right(self._addresses, address)
+        block = self._blocks[self._addresses[place - 1]] if place else None
+        return block if block is not None and address < block.begin + block.taken else None
+
+
 class Guest:
     """Reads and writes the memory of one WebAssembly instance; every byte is charged to `meter` before it is moved.
 
@@ -93,6 +233,7 @@ class Guest:
         """Where it lies, and how large it was at least."""
         self._bytes = memoryview(b"")
         """The guest's memory, mapped."""
+        self.heap = Heap(None)
 
     def size(self) -> int:
         """Return the present size in bytes."""

@@ -33,7 +33,8 @@ MOST_NAMES = 1_000
 LISTED = Path(__file__).with_name("called_functions.txt")
 """Made by `scripts/list_called_functions.py` of the programs in `tests/programs`."""
 FIRST_OF_LIBRARY = frozenset(
-    {"__wrap_malloc", "__wrap_calloc", "__wrap_realloc", "__wrap_aligned_alloc", "grader_malloc"}
+    {"header_of", "fenced_malloc", "__wrap_malloc", "__wrap_calloc", "__wrap_realloc", "__wrap_free"}
+    | {"__wrap_aligned_alloc", "grader_malloc"}
 )
 """Names of `toolchain/support`, which is linked right behind the program's own files."""
 _HEADER = b"\0asm\1\0\0\0"

@@ -22,14 +22,22 @@ from grader.programs.runtime import table
 from grader.programs.runtime.devices import model_of
 from grader.programs.runtime.launch_plans import again
 from grader.programs.runtime.ordering import NOWHERE, Place
-from grader.programs.runtime.outcomes import of_device_in_shared
 from grader.programs.runtime.silent import tell_short, tell_unread
 from grader.programs.runtime.state import ProgramEnded, State
 from grader.programs.runtime.streams import clock_read
 from grader.programs.runtime.table import Calls
 from grader.programs.sandbox import wasi
 from grader.programs.sandbox.early import EarlyUse, TooEarly
-from grader.programs.sandbox.guest import BadPointer, Guest, Meter, exception_header, read_exception
+from grader.programs.sandbox.ends import (
+    OWN_ENDS,
+    Crossed,
+    Crossings,
+    Stopped,
+    cause_of_trap,
+    look_for_crossing,
+    look_for_passed,
+)
+from grader.programs.sandbox.guest import BadPointer, Guest, Heap, Meter, Stop, exception_header, read_exception
 from grader.programs.sandbox.module import Fuel, bound, called, has_other_names, lean
 from grader.programs.sandbox.process import Again, Code, Order, Printed, Wanted
 from grader.programs.sandbox.wasi import MAX_OUTPUT_BYTES, Surroundings, Wasi
@@ -42,29 +50,6 @@ CALL_INSTRUCTIONS = 40_000
 """What a call of ours counts as, so that a program that does nothing else ends as soon as one that computes."""
 MOST_OWED = 100 * CALL_INSTRUCTIONS
 """Of launches that are made again and again, counted together: to count one takes a tenth of its time."""
-OUT_OF_MEMORY = 2
-"""CUDA's error for an allocation that is refused."""
-_MISMATCH = "signature_mismatch:"
-_FREE = re.compile(r"(?:^|\.)free$")
-"""The functions of the C library that give memory back."""
-OWN_ENDS = frozenset(
-    {
-        "programs.segmentation_fault",
-        "programs.pointers_of_card",
-        "programs.stack_overflow",
-        "programs.division_by_zero",
-        "programs.aborted",
-    }
-    | {
-        "programs.crash_in_free",
-        "programs.crash_in_free_pinned",
-        "programs.crash",
-        "programs.bad_function",
-        "programs.uncaught",
-        "programs.pointers_of_card",
-    }
-)
-"""Ends that the program brought about itself."""
 
 
 @functools.cache
@@ -115,22 +100,26 @@ class ProgramRun:
         self._order = order
         self._limits = order.limits
         self._channel = channel
-        # Of the first try, in case there is a second: it prints the same.
+        # Of the tries so far, in case there is another: it prints the same.
         self._said = {1: 0, 2: 0}
+        self._repeated = {1: 0, 2: 0}
         self._early: EarlyUse | None = None
         self._used: Card | None = None
+        self._crossed = Crossings()
         self._begin()
 
     def _begin(self) -> None:
         """Make all state anew, as if nothing had been run."""
         order = self._order
         self._printed: dict[int, bytearray] = {1: bytearray(), 2: bytearray()}
-        self._repeated, self._said = self._said, {1: 0, 2: 0}
+        self._repeated = {to: max(said, self._repeated[to]) for to, said in self._said.items()}
+        self._said = {1: 0, 2: 0}
         self._marks: list[tuple[int, int, int]] = []
         self._guest: Any = None
         self._fuel: Any = None
         self._charged = self._owed = 0
         self._bound: list[Any] = []
+        self._heap = Heap(None)
         self.state = State(
             self._card.model if self._card is not None else model_of(order.model),
             ProgramText(
@@ -210,13 +199,18 @@ class ProgramRun:
                 _NEEDED_WHOLE.add(module)
             except TooEarly as early:
                 too_early = TooEarly(early.message, early.place)
+            except Crossed as crossed:
+                self._crossed.note(crossed.crossing)
+            except Stopped as stopped:
+                self._crossed.note_stop(stopped.place)
             # What the run held goes before the next one begins.
             self._early = None
             gc.collect()
             self._begin()
+            # Once is enough to tell; what the program does then, it does as if nothing had been seen.
             if too_early is not None:
-                # Once is enough to tell; what the program does then, it does as if nothing had been seen.
                 self.state.tell("not_waited", "error", too_early.message, too_early.place)
+            self._crossed.tell(self.state)
 
     def _run(self, code_of_host: bytes, left_out: frozenset[int], is_watched: bool) -> Observation:
         """The run of one module.  Raises NotWhole: it came to one of the functions `left_out`."""
@@ -241,6 +235,9 @@ class ProgramRun:
             state.host_fuel = lambda: self._limits.host_instructions - self._fuel.left - self._charged
             if is_watched and self._card is None:
                 self._early = EarlyUse(state, memory, store)
+            is_fenced = self._crossed.is_open and not self._limits.falsifies
+            fences = self._early.memory if self._early is not None and is_fenced else None
+            self._guest.heap = self._heap = Heap(fences, self._crossed.stop or Stop(), self._crossed.short)
             state.call_guest = partial(self._call_guest, store, exports)
             if state.calls.times_program:
                 state.gpu.begin_timing()
@@ -257,11 +254,18 @@ class ProgramRun:
         except wasmtime.Trap as error:
             if left_out and error.frames and error.frames[0].func_index in left_out:
                 raise NotWhole from error
+            place = self._place_of(error)
+            if self._crossed.stop is not None:
+                raise Stopped(place) from error
+            if self._early is not None and self._early.memory is not None:
+                look_for_crossing(self._heap, self._early.memory.crossed, place)
             self._look_for_early(partial(self._place_of, error))
-            cause = self._uncaught(store, exports, left_out) or self._trap(error)
+            cause = (
+                self._uncaught(store, exports, left_out) or cause_of_trap(state, error, self._card) or self._too_long()
+            )
             self._print_held(store, exports)
             kind = "too_large" if cause.id in LIMITS else "crash"
-            state.tell(kind, "error", cause, self._place_of(error))
+            state.tell(kind, "error", cause, place)
         finally:
             if self._early is not None:
                 self._early.end()
@@ -302,6 +306,7 @@ class ProgramRun:
     def _look_for_early(self, place_of_trap: Callable[[], Place] | None = None) -> None:
         if self._early is not None:
             self._early.look(place_of_trap)
+            look_for_passed(self._heap, self._early.memory)
 
     def _place_of(self, error: Any) -> Any:
         """Return the innermost line of the program's own files in the backtrace of a crash."""
@@ -326,38 +331,6 @@ class ProgramRun:
         with suppress(wasmtime.Trap, wasmtime.WasmtimeError, ProgramEnded, BadPointer):
             exports["fflush"](store, 0)
         self._fuel.left = left
-
-    def _trap(self, error: Any) -> Any:
-        """Return why the host code was trapped."""
-        import wasmtime
-
-        codes = wasmtime.TrapCode
-        kind = error.trap_code
-        if kind == codes.OUT_OF_FUEL:
-            return self._too_long()
-        if kind == codes.MEMORY_OUT_OF_BOUNDS and any(_FREE.search(f.func_name or "") for f in error.frames[:2]):
-            is_pinned = any(allocation.kind == "pinned" for allocation in self.state.host_memory.values())
-            return msg("programs.crash_in_free_pinned" if is_pinned else "programs.crash_in_free")
-        refused = next((failure for failure in self.state.failures if failure.code == OUT_OF_MEMORY), None)
-        if kind == codes.MEMORY_OUT_OF_BOUNDS and refused is not None:
-            return msg("programs.went_on_without_memory", call=refused.call, at=refused.place.line)
-        if kind == codes.MEMORY_OUT_OF_BOUNDS:
-            array = of_device_in_shared(self.state) if self._card is not None else ""
-            return msg("programs.pointers_of_card", array=array) if array else msg("programs.segmentation_fault")
-        if kind == codes.STACK_OVERFLOW:
-            return msg("programs.stack_overflow")
-        if kind == codes.INTEGER_DIVISION_BY_ZERO:
-            return msg("programs.division_by_zero")
-        if kind == codes.UNREACHABLE:
-            # What the linker makes of a call whose types are not those of the function that it finds.
-            stub = (error.frames[0].func_name or "") if error.frames else ""
-            if stub.startswith(_MISMATCH):
-                return msg("programs.mismatched_call", function=stub.removeprefix(_MISMATCH))
-            return msg("programs.aborted")
-        if kind in (codes.INDIRECT_CALL_TO_NULL, codes.BAD_SIGNATURE, codes.TABLE_OUT_OF_BOUNDS):
-            return msg("programs.bad_function")
-        # The last line says what it was; before it comes where.
-        return msg("programs.crash", reason=str(error).strip().split("\n")[-1].strip()[:200])
 
     def _uncaught(self, store: Any, exports: Any, left_out: frozenset[int]) -> Any:
         """The end of a program by an exception that no function catches, None for none; what C++ says of it is printed.
@@ -426,6 +399,10 @@ class ProgramRun:
                 return None
             count = len(inspect.signature(function).parameters) - 1
             return "i" * count, self._guarded(getattr(self._wasi, name))
+        if module == "grader" and name == "room":
+            return "i", self._room
+        if module == "grader" and name in ("fence", "unfence"):
+            return ("iiii", self._fence) if name == "fence" else ("i", self._unfence)
         if module == "grader" and name == "no_memory":
 
             def no_memory(size: int) -> int:
@@ -442,6 +419,15 @@ class ProgramRun:
         served = self._guarded(entry[1])
         is_launch = (module, name) == ("cuda", "cudaLaunch")
         return entry[0], self._shortened(partial(again, self.state), served) if is_launch else served
+
+    def _room(self, size: int) -> int:
+        return self._heap.room(size)
+
+    def _fence(self, address: int, size: int, block: int, taken: int) -> int:
+        return self._heap.allocated(address, size, block, taken)
+
+    def _unfence(self, address: int) -> int:
+        return self._heap.freed(address)
 
     def _spend(self, instructions: int) -> None:
         """Count what a call does beyond that, before it does it.  Raises ProgramEnded: so much is not left."""
@@ -495,6 +481,9 @@ class ProgramRun:
             finally:
                 if self._early is not None:
                     self._early.leave()
+                if self._heap.is_fenced and self.state.hollow and self.state.launch_count:
+                    # What a program does with results that are none says nothing of it.
+                    self._heap.open()
                 self._fuel.give()
 
         return call

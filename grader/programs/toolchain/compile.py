@@ -421,7 +421,7 @@ def _link(count: int, folder: Path, library: Library) -> HostProgram:
     objects = [folder / "out" / f"{number}.o" for number in range(count)]
     linked = {name.decode() for path in objects for name in _OF_LINKED.findall(path.read_bytes())}
     (folder / "out" / "launch.symbols").write_text("\n".join([*_LAUNCH_SYMBOLS, *sorted(linked)]))
-    wraps = [f"--wrap={name}" for name in ("malloc", "calloc", "realloc", "aligned_alloc")]
+    wraps = [f"--wrap={name}" for name in ("malloc", "calloc", "realloc", "aligned_alloc", "free")]
     command = [str(zig.executable()), "wasm-ld", "-m", "wasm64", "-o", str(out), *wraps]
     command += [f"--allow-undefined-file={folder / 'out' / 'launch.symbols'}", "-z", f"stack-size={STACK_BYTES}"]
     command += ["--export=grader_demangle", "--export=grader_malloc", "--export=grader_free", "--export=fflush"]

@@ -429,15 +429,14 @@ def _binding(
     )
     zeroed = zeroed_before(entry, entries)
     is_never_launched = _is_never_launched(entry, entries, read.observed)
-    blocks = dict.fromkeys(launch.block for launch in read.observed.launches if not launch.refused)
-    elsewhere = list(blocks) if is_never_launched else []
+    blocks = dict.fromkeys(x.block for x in read.observed.launches if not x.refused and is_never_launched)
     choices = tuple(
         replace(
             c,
             zeroed=tuple(r for p, r in zip(kernel.parameters, c.roles, strict=True) if p.name in zeroed),
             origins=replace(c.origins, kernel=kernel_origin, template=entry.template_origin),
         )
-        for c in interpretations(entry, roles, settings, variant, lab, elsewhere)
+        for c in interpretations(entry, roles, settings, variant, lab, list(blocks))
     )
     return VariantBinding(
         variant=variant.name,
@@ -466,15 +465,16 @@ def _of_other_data(
 
 
 def _is_never_launched(entry: Entry, entries: Sequence[Entry], observed: ObservedRuns) -> bool:
-    """Whether its program ended, launched other kernels, and names this one only where it is written."""
+    """Whether its program launches others, and names this one only where it is written: it ended, or joins no names."""
     file, name = entry.kernel.file, entry.kernel.name
     runs = [run for run in observed.runs if file in run.files and run.launches and not run.probe and not run.forgiven]
-    if entry.sites or not any(run.ended for run in runs) or any(x.kernel == name for run in runs for x in run.launches):
+    if entry.sites or not runs or any(x.kernel == name for run in runs for x in run.launches):
         return False
     declared = re.compile(rf"\b__global__\b(?:[^;{{}}()]|__launch_bounds__\s*\([^()]*\))*\b{name}\s*\(")
     texts = {f.source.path: f.source.text for e in entries for f in (e.parsed, *e.parsed.headers)}
     plain = [_ASKED_OF.sub(" ", _STRING.sub('""', without_comments(text))) for text in texts.values()]
-    return all(len(re.findall(rf"\b{name}\b", text)) == len(declared.findall(text)) for text in plain)
+    is_clear = any(run.ended for run in runs) or "##" not in "".join(plain)
+    return is_clear and all(len(re.findall(rf"\b{name}\b", text)) == len(declared.findall(text)) for text in plain)
 
 
 def _listed(entries: Sequence[Entry]) -> list[str]:
