@@ -145,7 +145,10 @@ def _runs_and_results(
     if results.whole is not None:
         start, observation = results.whole
         unnoticed = _blind(observation, results.unnoticed())
-        return [*runs, dataclasses.replace(seen_run(files, observation, start), results=True, unnoticed=unnoticed)]
+        whole = dataclasses.replace(
+            seen_run(files, observation, start), results=True, unnoticed=unnoticed, notices=results.are_noticed
+        )
+        return [*runs, whole]
     smaller = _smaller_results(files, runs, setting)
     return [*runs, smaller] if smaller is not None else runs
 
@@ -166,9 +169,10 @@ def _smaller_results(files: Sequence[SourceText], runs: Sequence[SeenRun], setti
     for run, observation, again in made:
         if has_results(observation) and _launched([run]) == _launched([base]):
             falsified = Falsified(observation)
-            while (way := falsified.next_way()) is not None:
-                falsified.add(way, again(falsifying(way)))
-            return dataclasses.replace(run, results=True, unnoticed=_blind(observation, falsified.unnoticed()))
+            while (trial := falsified.next_trial()) is not None:
+                falsified.add(trial, again(falsifying(trial)))
+            unnoticed = _blind(observation, falsified.unnoticed())
+            return dataclasses.replace(run, results=True, unnoticed=unnoticed, notices=falsified.are_noticed)
     return None
 
 

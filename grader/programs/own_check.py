@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -26,12 +26,14 @@ MAX_LINE = 200
 _WRONG = re.compile(
     r"\bfail(?:ed|ure|s)?\b|\bmis-?match(?:es|ed)?\b|\bincorrect\b|\bwrong\b|\berrors?\b|\bbad\b|\bdiffers?\b|\binvalid\b"
     r"|\b(?:not|un)[ -]?(?:equal|ok|correct|match(?:ing)?|identical|the same)\b|\bdo(?:es)?(?: not|n't) match\b"
-    r"|\bневерн|\bне верн|\bошиб|\bнеправильн|\bне совпа|\bрасхожд|\bне равн",
+    r"|\bневерн|\bне верн|\bошиб|\bнеправильн|\bне совпа|\bрасхожд|\bне равн"
+    r"|\bniezgodn|\bnie zgadza|\bniepoprawn|\bnieprawid[łl]ow|\bb[łl][ęe]d(?:n|y\b)|\bb[łl][ąa]d\b|\b[źz]le\b",
     re.IGNORECASE,
 )
 _RIGHT = re.compile(
     r"\bpass(?:ed|es)?\b|\bok\b|\bcorrect(?:ly)?\b|\bsuccess(?:ful(?:ly)?)?\b|\bmatch(?:es)?\b|\bidentical\b|\bequal\b"
-    r"|\bверно\b|\bправильн|\bсовпа|\bуспешн|\bуспех",
+    r"|\bверно\b|\bправильн|\bсовпа|\bуспешн|\bуспех"
+    r"|\bzgodn|\bzgadza|\bpoprawn|\bprawid[łl]ow|\bdobrze\b",
     re.IGNORECASE,
 )
 _FAULTY = (
@@ -72,6 +74,12 @@ _MEASURED = re.compile(
     r"|[kMGT]i?B\b|[MGT]?FLOP|[КМГ]б\b|x\b|times\b|раз))?",
     re.IGNORECASE,
 )
+# What is measured, and calls nothing wrong: "max error: naive 0 shared 0".
+_MEASURE = re.compile(
+    r"\b(?:max(?:imum|imal|\.)?|largest|макс\w*\.?|наибольш\w*)[ _-]?(?:abs(?:olute|\.)?|абс\w*\.?)?[ _-]?"
+    r"(?:err(?:or)?|ошибк\w*|b[łl][ąa]d)\b",
+    re.IGNORECASE,
+)
 # What else such a word and a number may be about: "error check passed. Bandwidth = 45.6", "diff(12.5, 12.5) = 0.0".
 _ANOTHER_NUMBER = re.compile(
     r"[.;!,]\s|[|]$|[({\[]\s*$|\b(?:from|limit|tolerance|threshold|bound|allow\w*|max\w*\s+allow\w*|checksum|band\w*|perf\w*"
@@ -107,15 +115,20 @@ _COUNTED_RIGHT = re.compile(r"(?<!not )(?<!не )\b(?:correct|match\w*|equal|ok|
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A line that says whether results are right; kernel: the one launched last before it, "" where that is unclear.
+    """A line that says whether results are right.
 
-    is_of_several: several were launched since the line before.
+    kernel: the one that it is of, "" where that is unclear.  launched: those of which lines printed at once may be.
     """
 
     text: str
     is_right: bool
     kernel: str = ""
-    is_of_several: bool = False
+    launched: frozenset[str] = frozenset()
+
+    @property
+    def kernels(self) -> frozenset[str]:
+        """Those that a line is of."""
+        return frozenset((self.kernel,)) if self.kernel else self.launched
 
 
 def said(observation: Observation) -> tuple[Said, ...]:
@@ -134,12 +147,12 @@ def said(observation: Observation) -> tuple[Said, ...]:
     before = 0
     lines: list[Said] = []
     for launches, line, verdict in rows[:MAX_LINES]:
-        launched = {launch.display for launch in observation.launches[before:launches]}
+        launched = frozenset(launch.display for launch in observation.launches[before:launches])
         kernel = _named_in(line, observation) or (next(iter(launched)) if len(launched) == 1 else "")
         kernel = kernel or _meant_in(line, observation)
         if not launched and lines and not kernel:
             kernel = lines[-1].kernel
-        lines.append(Said(line, verdict, kernel, is_of_several=not kernel and len(launched) > 1))
+        lines.append(Said(line, verdict, kernel, launched or (lines[-1].launched if lines else launched)))
         before = max(before, launches)
     return tuple(lines)
 
@@ -189,9 +202,11 @@ def _verdict_by_words(line: str) -> bool | None:
     line = _MEASURED.sub(" ", line)
     if _NONE_WRONG.search(line):
         return None if _WRONG.search(_NONE_WRONG.sub(" ", line)) else True
-    count = _COUNT_BEHIND.search(line) or next(_counts_before(line), None)
-    if count is not None:
-        return int(count["count"]) == 0
+    # Each of several kernels may have a count of its own.
+    counts = [*_COUNT_BEHIND.finditer(line)] or [*_counts_before(line)]
+    if counts:
+        return not any(int(count["count"]) for count in counts)
+    line = _MEASURE.sub(" ", line)
     wrong, right = _WRONG.search(line), _RIGHT.search(_WRONG.sub(" ", line))
     if wrong is not None and right is not None:
         return None
@@ -327,8 +342,12 @@ _OWN = re.compile(
     r"|сравн)\w*)\s*\(\s*[^)\s]",
     re.IGNORECASE,
 )
-# `expected != got.at(i, j)`; what is asked for its length or its end is no result.
-_ASKED = re.compile(r"[=!]=\s*\w+(?:\.|->)(?!(?:size|end|begin|length|count|empty|rows|cols)\b)\w+\s*\(")
+# `expected != got.at(i, j)`, `results.front() == expected`; what is asked for its length or its end is no result.
+_ANSWER = (
+    r"(?:\.|->)(?!(?:size|c?r?end|c?r?begin|length|count|empty|rows|cols|find\w*|capacity|good|fail|get|what)\b)\w+"
+    r"\s*\("
+)
+_ASKED = re.compile(rf"[=!]=\s*\w+{_ANSWER}|{_ANSWER}[^();]{{0,40}}\)\s*[=!]=\s*(?!nullptr\b|NULL\b|cuda)[A-Za-z_]")
 _VECTORS = re.compile(r"\bvector\s*<[^;{}()]{0,60}>\s*([^;{}]{1,300});")
 _SAME = re.compile(r"\b(\w+)\s*[=!]=\s*(?!nullptr\b|NULL\b)[\w:]")
 _EACH = re.compile(r"\bfor\s*\([^;:()]{1,80}?[\s&*](\w+)\s*:(?!:)")
@@ -362,6 +381,67 @@ def compares(whole: str) -> bool:
     names = {match["name"] for match in _OWN.finditer(text)} - about_errors
     own = (name for name in names if not _OF_CUDA.search(name) and not _OF_LIBRARY.fullmatch(name))
     return any(_OWN.search(_OTHER_WORDS.sub("", name) + "(x") for name in own)
+
+
+_WHOLE = re.compile(r"\bmemcmp\s*\(|\b(?:equal|mismatch|is_permutation|allclose)\s*\(")
+# What stands before the name of a function that is defined or declared.
+_DEFINES = re.compile(
+    r"^\s*(?:(?:static|inline|constexpr|const|std::|bool|int|void|auto|float|double|size_t|long)\s*)+$"
+)
+# What begins a function, or a lambda that has a name.
+_BEGINS = re.compile(
+    r"\s*(?:const\s+)?auto\s+(?P<lambda>\w+)\s*=\s*\[|(?!\s)[\w:<>,*& ]{2,80}?[\s*&](?P<function>\w+)\s*\([^;]{0,200}$"
+)
+MOST_CHECKS, MOST_BODY, MOST_ROWS = 20, 1500, 60
+"""Functions of a program that are looked into, characters and lines of each."""
+
+
+def comparisons_in(texts: Mapping[str, str]) -> list[tuple[str, int]]:
+    """Return file and line of what compares whole arrays in host code: operators, functions; of a function of the
+    program's own where it is called, and of single elements where that is all there is.
+
+    texts: of files, by name.
+    """
+    rows = [(file, number, row) for file, text in texts.items() for number, row in enumerate(text.split("\n"), 1)]
+    vectors = {w for text in texts.values() for m in _VECTORS.finditer(text) for w in re.findall(r"\w+", m[1])}
+    calls = [[m["name"] for m in _OWN.finditer(row) if not _DEFINES.match(row[: m.start()])] for *_at, row in rows]
+    names = list(dict.fromkeys(name for row in calls for name in row if not _OF_CUDA.search(name)))[:MOST_CHECKS]
+    checks = {name for name in names if _compares_inside(name, texts)}
+    whole: list[tuple[str, int]] = []
+    elements: list[tuple[str, int]] = []
+    inside: dict[str, None] = {}
+    for at, ((file, number, row), called) in enumerate(zip(rows, calls, strict=True)):
+        is_held = _WHOLE.search(row) or _ASKED.search(row) or any(m[1] in vectors for m in _SAME.finditer(row))
+        if is_held or checks & set(called):
+            whole.append((file, number))
+        elif _ELEMENTS.search(row):
+            function = _around([one for *_at, one in rows[max(0, at - MOST_ROWS) : at]])
+            inside |= {function: None} if function else {}
+            elements += [(file, number)] if function is None else []
+    if whole or elements or not inside:
+        return whole or elements
+    called_in = re.compile(rf"(?<![=!<>.\w])(?:{'|'.join(map(re.escape, inside))})\s*\(")
+    return [(file, number) for file, number, row in rows if called_in.search(row) and not _BEGINS.match(row)]
+
+
+def _around(rows: Sequence[str]) -> str | None:
+    """Return which function or lambda has begun in the rows before one: None for one that has to do with the device as
+    well, "" for none that is known."""
+    for row in reversed(rows):
+        if _OF_DEVICE.search(row):
+            return None
+        if row.startswith("}") or "operator" in row:
+            break
+        if (match := _BEGINS.match(row)) is not None:
+            return match["lambda"] or match["function"]
+    return ""
+
+
+def _compares_inside(name: str, texts: Mapping[str, str]) -> bool:
+    """Whether a function of the program's own, or a lambda, compares anything: one that checks a call does not."""
+    start = rf"\b{re.escape(name)}\s*(?:=\s*\[[^\]\n]{{0,80}}\]\s*)?\([^;{{}}]{{0,300}}\)[^;{{}}()]{{0,40}}\{{"
+    bodies = (text[m.end() : m.end() + MOST_BODY] for text in texts.values() for m in re.finditer(start, text))
+    return any(compares(body.partition("\n}")[0]) for body in bodies)
 
 
 def holds_comparison(text: str) -> bool:

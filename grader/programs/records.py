@@ -67,6 +67,7 @@ class RunLimits(msgspec.Struct, frozen=True):
     falsifies: floating-point results of kernels are others when the host gets them: all larger ("up") or smaller
     ("down"), those of each copy's second half smaller ("half"), three of each larger ("some"), none of them a number
     ("nan"): for who wants to know whether that is noticed.
+    falsified_kernels: whose results, as they are displayed; (): all kernels'.
     launch_seconds: of processor time; on a GPU, that the host waits for it.
     wall_seconds: of the whole run, by the clock on the wall: ends what hangs.
     """
@@ -93,6 +94,7 @@ class RunLimits(msgspec.Struct, frozen=True):
     forgives: bool = False
     marks_times: Literal["", "long", "short"] = ""
     falsifies: Literal["", "half", "up", "down", "some", "nan"] = ""
+    falsified_kernels: tuple[str, ...] = ()
 
 
 def for_gpu(limits: RunLimits, seconds: float) -> RunLimits:

@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from grader.programs.own_check import said
+from grader.programs.own_check import Said, said
 from grader.programs.records import CRASHES, Observation, RunLimits, Start
 from grader.ptx.limits import STEPS_AFTER_FAULT, STEPS_PER_LAUNCH
 from grader.submission.kernels.records import Unnoticed
@@ -40,6 +40,8 @@ WITH_RESULTS = RunLimits(
 FEWEST_PER_THREAD = 20
 """Instructions: no kernel that makes an element takes fewer."""
 MAX_WITH_RESULTS = 3
+MOST_APART = 3
+"""Runs in which kernels' results are falsified apart."""
 FAULTS_OF: Mapping[Literal["copy", "launch", "lifetime", "time"], frozenset[str]] = {
     "copy": frozenset(
         {"copy_direction", "copy_size", "bad_symbol", "never_read", "overwritten", "alloc_size", "not_waited"}
@@ -61,10 +63,8 @@ CUT_SHORT = frozenset(f"programs.{what}" for what in ("launch_limit", "launch_st
 
 
 Way = Literal["half", "up", "down", "some", "nan"]
-IN_PART: tuple[Way, ...] = ("half", "up", "down")
-NOTICED: tuple[Way, ...] = ("half", "up", "some", "nan")
-"""Ways for a program that does not notice the first of them, and for one that does."""
-"""See `grader.programs.records.RunLimits.falsifies`."""
+Trial = tuple[Way, tuple[str, ...]]
+"""See `grader.programs.records.RunLimits`: `falsifies` and `falsified_kernels`."""
 
 
 class Results:
@@ -79,7 +79,7 @@ class Results:
         self._asked: list[Start] | None = None
         self._traced = 0
         self._stopped: Start | None = None
-        self._falsifies: Way | None = None
+        self._falsifies: Trial | None = None
         self._falsified: Falsified | None = None
         self.whole: tuple[Start, Observation] | None = None
         self.forgiven: tuple[Start, Observation] | None = None
@@ -104,7 +104,7 @@ class Results:
         ):
             self.whole, self._falsified = (self._asked[-1], one), Falsified(one)
         if self.whole is not None and self._falsified is not None:
-            self._falsifies = self._falsified.next_way()
+            self._falsifies = self._falsified.next_trial()
             return (self.whole[0], falsifying(self._falsifies)) if self._falsifies is not None else None
         observed = [*zip(self._ways, observations[: self._traced], strict=False)]
         most = max((len(_kernels(one)) for _way, one in observed), default=0)
@@ -123,62 +123,99 @@ class Results:
         """See `Falsified.unnoticed`."""
         return self._falsified.unnoticed() if self._falsified is not None else iter(())
 
+    @property
+    def are_noticed(self) -> bool:
+        """See `Falsified.are_noticed`."""
+        return self._falsified is not None and self._falsified.are_noticed
+
 
 class Falsified:
     """Runs of a program that are given results which are not the kernels'; whole: what it does with those of theirs."""
 
     def __init__(self, whole: Observation) -> None:
         self._whole = whole
-        self._runs: dict[Way, Observation] = {}
+        self._words = said(whole)
+        self._runs: dict[Trial, Observation] = {}
 
-    def next_way(self) -> Way | None:
-        """Return how results are falsified next: in other ways where the program does not notice the first of them."""
-        whole = self._whole
-        words = said(whole)
+    def next_trial(self) -> Trial | None:
+        """Return how results are falsified next, and of which kernels, () all: in other ways where the program does not
+        notice the first of them; where it speaks of several kernels together, not those of all at a time."""
+        whole, words = self._whole, self._words
         is_right = (
             (whole.exit == 0 or _is_cut(whole))
-            and any(word.kernel or word.is_of_several for word in words)
+            and any(word.kernels for word in words)
             and all(word.is_right for word in words)
         )
         if not is_right or not any(copy.way == "out" for copy in whole.copies):
             return None
-        ways = IN_PART if any(self._not_noticed(way) for way in ("half", "up") if way in self._runs) else NOTICED
-        return next((way for way in ways if way not in self._runs), None)
+        if not self._runs:
+            return "half", ()
+        apart = self._apart()
+        wanted: list[Trial] = [*(apart or [("up", ())])]
+        if all(trial in self._runs for trial in wanted):
+            if any(map(self._not_noticed, apart)):
+                wanted.append(("up", ()))
+            of_all: list[Trial] = [("half", ()), ("up", ())]
+            wanted += [("down", ())] if any(map(self._not_noticed, of_all)) else []
+            wanted += [] if any(map(self._not_noticed, [*apart, *of_all])) else [("some", ()), ("nan", ())]
+        return next((trial for trial in wanted if trial not in self._runs), None)
 
-    def add(self, way: Way, observation: Observation) -> None:
+    def add(self, trial: Trial, observation: Observation) -> None:
         """Take what came of results that were falsified this way."""
-        self._runs[way] = without_cut(observation)
+        self._runs[trial] = without_cut(observation)
 
-    def _not_noticed(self, way: Way) -> set[str]:
+    def _apart(self) -> list[Trial]:
+        """Return the trials in which those kernels that the program speaks of together are falsified in turns: no two
+        neighbours at once, for it is the line before that is copied."""
+        together = {name for word in self._words if len(word.launched) > 1 for name in word.launched}
+        names = list(dict.fromkeys(name for name in self._runs["half", ()].falsified if name in together))
+        return [("up", tuple(names[at::MOST_APART])) for at in range(min(len(names), MOST_APART))] if names[1:] else []
+
+    def _not_noticed(self, trial: Trial) -> set[str]:
         """Return the kernels whose falsified results the program calls right."""
-        changed = self._runs[way]
+        changed = self._runs.get(trial)
+        if changed is None:
+            return set()
         words = said(changed)
         wrong = {word.kernel for word in words if not word.is_right}
-        if changed.exit != self._whole.exit or "" in wrong:
+        # Where a kernel's results are left as they are, it is others that they are held against.
+        if changed.exit != self._whole.exit or "" in wrong or (trial[1] and not wrong <= {*changed.falsified}):
             return set()
-        if not any(word.kernel for word in said(self._whole)):
-            # Each line is on several kernels.
-            return {*changed.falsified} if len(words) == len(said(self._whole)) else set()
-        before = Counter(word.kernel for word in said(self._whole))
-        after = Counter(word.kernel for word in words if word.is_right)
+        before, after = _calls_right(self._words), _calls_right(words)
         names = {*changed.falsified} - wrong
+        if trial[1]:
+            # An error that is told in another way, as a number beside others, is told.
+            texts = {word.text for word in self._words}
+            names -= {name for word in words if word.text not in texts for name in word.kernels}
         return {name for name in names if before[name] and before[name] == after[name]}
 
     def unnoticed(self) -> Iterator[tuple[str, Unnoticed]]:
         """Yield kernels of whose wrong results the program does not notice some, and which."""
-        ways = {way: self._not_noticed(way) for way in self._runs}
-        half, up, down, some, nan = (ways.get(way, set[str]()) for way in (*IN_PART, *NOTICED[2:]))
-        for kernel in sorted(half | up):
-            if kernel in up:
+        half, up, down, some, nan = (self._not_noticed((way, ())) for way in ("half", "up", "down", "some", "nan"))
+        alone = {name for trial in self._runs if trial[1] for name in self._not_noticed(trial)} - up
+        for kernel in sorted(half | up | alone):
+            if kernel in alone:
+                yield kernel, "alone"
+            elif kernel in up:
                 yield kernel, "all" if kernel in down else "larger"
             else:
                 yield kernel, "smaller" if kernel in down else "half"
-        for kernel in sorted((some | nan) - half - up):
+        for kernel in sorted((some | nan) - half - up - alone):
             yield kernel, "some" if kernel in some else "nan"
 
+    @property
+    def are_noticed(self) -> bool:
+        """Whether the program called results wrong because they were made so."""
+        return any(not word.is_right for run in self._runs.values() for word in said(run))
 
-def falsifying(way: Way) -> RunLimits:
-    return msgspec.structs.replace(WITH_RESULTS, falsifies=way)
+
+def _calls_right(words: Sequence[Said]) -> Counter[str]:
+    """Return how often results of each kernel are called right."""
+    return Counter(name for word in words if word.is_right for name in word.kernels)
+
+
+def falsifying(trial: Trial) -> RunLimits:
+    return msgspec.structs.replace(WITH_RESULTS, falsifies=trial[0], falsified_kernels=trial[1])
 
 
 def _is_stopped_by_error(observation: Observation) -> bool:

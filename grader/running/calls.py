@@ -24,7 +24,7 @@ from grader.launching.backend import LaunchOutcome
 from grader.launching.kernel import shape_at
 from grader.launching.trial import Run
 from grader.message import msg
-from grader.programs.own_check import compares
+from grader.programs.own_check import compares, comparisons_in
 from grader.programs.records import LIBRARY, CallLaunch, CallSeen, Observation, ProgramFinding
 from grader.ptx.records import Counters as LaunchCounters
 from grader.ptx.records import Hazard, LineCounter
@@ -446,23 +446,23 @@ def not_noticed(runs: Sequence[SeenRun], kernel: str, texts: Mapping[str, str]) 
     In the line of a difference that is taken as it is, where one sign is not noticed and there is one such line; not
     where nothing is compared.  Who compares a part may mean to: errors of one sign nobody means to ("half_blind").
     """
-    if not compares("\n".join(texts.values())):
+    if not any(run.notices for run in runs) and not compares("\n".join(texts.values())):
         return
     for one in (one for run in runs for one in run.unnoticed if one.kernel == kernel):
         file, line = one.file, one.line
         alike = list(_compared_alike(texts)) if one.what == "all" else []
         if len(alike) == 1:
-            at_file, at_line, array = alike[0]
-            message = msg("checks.host_code.compared_with_itself", array=array)
-            yield HostFault("copy", at_file, at_line, message)
+            file, line, array = alike[0]
+            yield HostFault("copy", file, line, msg("checks.host_code.compared_with_itself", array=array))
             continue
         differences = list(_signed(texts)) if one.what in ("smaller", "larger") else []
         way = "signed" if len(differences) == 1 else "not_noticed"
-        differences += _beyond(texts) if one.what == "nan" else ()
+        differences += _beyond(texts) if one.what == "nan" else comparisons_in(texts) if one.what == "alone" else ()
         if len(differences) == 1:
             file, line = differences[0]
         kind: FaultKind = "half_blind" if one.what in ("smaller", "larger") else "copy"
-        yield HostFault(kind, file, line, msg(f"checks.host_code.{way}_{one.what}"))
+        data = {"kernel": kernel} if one.what == "alone" else {}
+        yield HostFault(kind, file, line, msg(f"checks.host_code.{way}_{one.what}", **data))
 
 
 def _signed(texts: Mapping[str, str]) -> Iterator[tuple[str, int]]:

@@ -136,7 +136,7 @@ def host_code(
     faults += zero_constants(of_kernel, kernel.name, _WORD.findall(own_text))
     # What is never read cannot be compared either: one fault, told once.
     is_unread = any(fault.message.id in ("programs.never_read", *_NOT_FETCHED) for fault in faults)
-    if not is_unread and not compares(whole):
+    if not is_unread and not compares(whole) and not any(run.notices for run in runs):
         name = next(iter(programs))
         file, line = (launches[0].file, launches[0].line) if launches else (name, line_of_main(programs[name]))
         faults.append(HostFault("not_compared", file, line, msg("checks.host_code.not_compared")))

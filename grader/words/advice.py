@@ -245,6 +245,11 @@ OWN_CHECK: Texts = {
         "The program's own check does not look at this launch's results: with all that is copied to the host made "
         "wrong it still called them right. Which arrays does it compare?"
     ),
+    "not_noticed_alone": N_(
+        "The program's own check does not look at the results of {kernel}: with these made wrong and those of other "
+        "kernels left right it still called them right, with those of all kernels made wrong it did not. Whose results "
+        "does it compare?"
+    ),
     "hint_own_check": N_(
         "Work out one element by hand: which of the two has it, the kernel's array or the host's? If both do, the "
         "tolerance is too narrow for the rounding of sums, or the comparison takes other elements."

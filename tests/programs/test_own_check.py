@@ -45,6 +45,8 @@ def test_lines_that_call_results_right(line: str) -> None:
         "Неверных элементов: 7",
         "N=4096 naive: 0.1 ms, wrong: 16777216",
         "Bledy: 3",
+        "wyniki NIEZGODNE",
+        "naive: 0 errors, shared: 3 errors",
         "12 mismatches",
         "incorrect: 5",
         "неверных: 3",
@@ -69,6 +71,7 @@ def test_lines_that_call_results_wrong(line: str) -> None:
     "line",
     [
         "max error 1e-06",
+        "max error: naive 0 shared 0",
         "погрешность: 0.000003",
         "3: 0.008 мс, ускорение 1465.9, расхождение 2.28882e-05",
         "max discrepancy 3.1e-05, różnica 1e-5",

@@ -340,6 +340,28 @@ def test_what_is_compared_with_itself_is_told_there(text: str, told: list[tuple[
     assert found == told
 
 
+INSIDE = "bool same(const float *a, const float *b) {\n    return a[0] == b[0];\n}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("vector<float> want;\nbool ok = results.front() == want;", 2),
+        ("\nif (std::equal(a.begin(), a.end(), want.begin())) puts(ok);", 2),
+        ("\n\nif (memcmp(out[0], want, bytes)) bad++;", 3),
+        (f"{INSIDE}void f() {{\n    printf(text, same(a, want));\n}}", 5),
+        # Which of two is meant nobody knows.
+        (f"{INSIDE}void f() {{\n    ok = same(a, want);\n    ok = same(a, want);\n}}", 9),
+        ("struct M {\n    bool operator==(const M &o) {\n        return px[i] == o.px[i];\n    }\n};", 9),
+    ],
+)
+def test_whose_results_are_compared_is_asked_where_they_are(text: str, line: int) -> None:
+    run, _texts = program("k<<<1, 32>>>(d);")
+    run = replace(run, unnoticed=(SeenBlind("k", "a.cu", 9, "alone"),))
+    (fault,) = not_noticed([run], "k", {"a.cu": text})
+    assert (fault.line, fault.message.id) == (line, "checks.host_code.not_noticed_alone")
+
+
 @pytest.mark.parametrize(
     ("before", "origins", "lines"),
     [

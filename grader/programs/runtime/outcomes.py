@@ -346,7 +346,8 @@ def falsify(
 ) -> None:
     """Change what was just copied to the host of an array that a kernel wrote; rows: of offset in `data` and bytes."""
     written = _floats_of(state, allocation)
-    if written is not None:
+    chosen = state.limits.falsified_kernels
+    if written is not None and (not chosen or written[0].display in chosen):
         launch, dtype = written
         more = MORE * 2.0 ** (len(state.falsified) % MAX_DOUBLED)
         _change(data, rows, dtype, state.limits.falsifies, more)

@@ -247,14 +247,15 @@ class SeenWord:
     line: int = 0
 
 
-Unnoticed = Literal["all", "half", "smaller", "larger", "some", "nan"]
+Unnoticed = Literal["all", "half", "smaller", "larger", "some", "nan", "alone"]
 
 
 @dataclass(frozen=True, slots=True)
 class SeenBlind:
     """A program calls results of a kernel right which are not.
 
-    what: whatever they are ("all"), where the second half of them are wrong, where they are too small, or too large.
+    what: whatever they are ("all"), where the second half of them are wrong, where they are too small, or too large;
+      "alone": where others' results are right.
     kernel: by its plain name.  file, line: of its launch.
     """
 
@@ -276,7 +277,7 @@ class SeenRun:
     results: made with its kernels, to see what comes of them: its launches are others' business.  said: what it says of
       its results.  exit: with which code it ended, None where it did not.
     asked_for: kernels that it launched, be it with nothing to work upon.
-    unnoticed: of a run with `results`, which wrong ones it would not have noticed.
+    unnoticed: of a run with `results`, which wrong ones it would not have noticed.  notices: it did notice some.
     order: the launches that it made.  copies: between host and device, in their order.  Both () where there were more
       of either than are kept: what the rest did nobody knows.
     """
@@ -296,6 +297,7 @@ class SeenRun:
     results: bool = False
     said: tuple[SeenWord, ...] = ()
     unnoticed: tuple[SeenBlind, ...] = ()
+    notices: bool = False
     exit: int | None = None
     asked_for: tuple[str, ...] = ()
     order: tuple[SeenStep, ...] = ()

@@ -57,6 +57,49 @@ def test_wrong_results_that_a_program_calls_right(right: str, wrong: str, what: 
     ]
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "unnoticed"),
+    [
+        ("", "", []),
+        ("check(second)", "check(first)", [("plain", "alone")]),
+        (
+            '"errors: %d, %d\\n", check(first), check(second)',
+            '"%s\\n", check(first) ? "BAD" : "OK"',
+            [("plain", "alone")],
+        ),
+        ("fabsf(got[i] - want[i])", "got[i] - want[i]", [("plain", "smaller"), ("twice", "smaller")]),
+        # One is held against the other, which is held against what the host computes.
+        ("check(second)", "check(first, second)", []),
+    ],
+    ids=["each", "one for both", "one alone", "too small", "in turn"],
+)
+def test_a_check_of_several_kernels_results_at_once(
+    old: str, new: str, unnoticed: list[tuple[str, str]], tmp_path: Path
+) -> None:
+    head, _rest = PROGRAM.split("    int wrong")
+    head = head.replace("n, got[n]", "n").replace("want[n]", "want[n], first[n], second[n]").replace("got[n], ", "")
+    head = head.replace("cudaMemcpy(got", "cudaMemcpy(first")
+    head += """    plain<<<1, n>>>(d, e, n);
+    OK(cudaMemcpy(second, e, bytes, cudaMemcpyDeviceToHost));
+    auto check = [&](const float *got, const float *other = nullptr) {
+        int bad = 0;
+        for (int i = 0; i < n; i++) bad += fabsf(got[i] - want[i]) > 1e-3f || (other && got[i] != other[i]);
+        return bad;
+    };
+    printf("errors: %d, %d\\n", check(first), check(second));
+}
+"""
+    kernel = next(line for line in PROGRAM.splitlines() if "__global__" in line)
+    text = (
+        head.replace("\\\\n", "\\n").replace(kernel, kernel + "\n" + kernel.replace("twice", "plain")).replace(old, new)
+    )
+    path = tmp_path / "p.cu"
+    path.write_text(text)
+    runs = observed([SourceText(path, text, "utf-8")]).runs
+    assert any(run.notices for run in runs)
+    assert [(one.kernel, one.what) for run in runs for one in run.unnoticed] == unnoticed
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("limit", ["size", "host"])
 def test_a_check_is_tried_at_a_size_made_smaller_or_before_a_limit(limit: str, tmp_path: Path) -> None:
