@@ -83,7 +83,7 @@ def test_a_check_of_several_kernels_results_at_once(
     OK(cudaMemcpy(second, e, bytes, cudaMemcpyDeviceToHost));
     auto check = [&](const float *got, const float *other = nullptr) {
         int bad = 0;
-        for (int i = 0; i < n; i++) bad += fabsf(got[i] - want[i]) > 1e-3f || (other && got[i] != other[i]);
+        for (int i = 0; i < n; i++) bad += !(fabsf(got[i] - want[i]) <= 1e-3f) || (other && got[i] != other[i]);
         return bad;
     };
     printf("errors: %d, %d\\n", check(first), check(second));
