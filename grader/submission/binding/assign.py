@@ -139,7 +139,9 @@ def assign(
     for variant, chosen, scored in zip(open_variants, best, of_variants, strict=True):
         if chosen is not None and not free[chosen].kernel.is_empty:
             claim = scored[chosen][1]
-            equal = [i for i, (score, c) in scored.items() if c == claim and i not in best and score >= most[i]]
+            # One of few threads, for rows, may be called what another with a thread for each element is.
+            claims = {claim, "structure"} if free[chosen].share < FEW else {claim}
+            equal = [i for i, (score, c) in scored.items() if c in claims and i not in best and score >= most[i]]
             usable = [free[i] for i in equal if free[i].fits and not free[i].is_helper]
             others[variant.name] = usable[:MAX_OTHERS]
     return Assignment(assigned, others)

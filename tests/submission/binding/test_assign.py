@@ -9,7 +9,7 @@ import pytest
 
 from grader.lab.labs import find
 from grader.message import verbatim
-from grader.submission.binding.assign import Candidate, Pair, rule_of
+from grader.submission.binding.assign import Candidate, Pair, assign, rule_of
 from grader.submission.kernels.kernel import kernels_in
 from grader.submission.kernels.records import ObservedRuns, SeenArgument, SeenHazard, SeenLaunch, SeenRun
 from grader.submission.records import Missing
@@ -359,3 +359,12 @@ def test_a_tile_with_padding_is_the_variant_with_whatever_tile_it_is_called() ->
     assert (found["shared"], found["padded"]) == ("no_candidate", "flipTiled")
     found = names(bound(kernel("flipTiled", "padded") + kernel("flipPadded", "padded")))
     assert (found["shared"], found["padded"]) == ("flipTiled", "flipPadded")
+
+
+def test_a_kernel_of_few_threads_is_tried_beside_one_with_a_thread_for_each_element() -> None:
+    text = kernel("flipNaive", "naive") + kernel("work", "naive")
+    naive, other = (Candidate(k, is_padded=False, fits=True, name=k.name) for k in kernels_in(parsed(text)))
+    for share, others in ((0.01, [other]), (1.0, [])):
+        found = assign(FLIP.variants, [replace(naive, share=share), other], {})
+        assert found.chosen["naive"].name == "flipNaive"
+        assert found.others["naive"] == others
