@@ -41,6 +41,10 @@ UNREAD = ("programs.never_read", "checks.host_code.never_fetched")
 """Ids of faults of results that nobody copies back."""
 WAITS = ("programs.read_before", "programs.stream_race", "programs.host_changed")
 """How ids begin of faults of a host that does not wait."""
+_SHARES = re.compile(
+    r"Managed\b|__managed__|GetDevicePointer|cudaMallocHost|cudaHostAlloc|thrust::|\bcu(?:blas|fft|rand)"
+)
+"""What brings results to the host without a copy that is seen."""
 MOVED = ("earlier", "later")
 INSTANCE = "checks.launch.instance"
 FREED_AGAIN = ("programs.double_free_of", "programs.double_free_again")
@@ -191,6 +195,10 @@ def _of_references(original: Original, subjects: Sequence[_Subject]) -> list[Ver
     """Return the change of what results are compared with, where the kernels are right and the program denies it."""
     own = [s for s in subjects if s.is_wrong and any(f.kind == "own_check" for f in s.evidence.host.faults)]
     run = next((run for s in own for run in s.kernel.submission.observed.runs if run.results and run.said), None)
+    if run is not None and not any(copy.way == "out" for copy in run.copies):
+        texts = (parsed.source.text for parsed in original.files())
+        # What is compared then is nothing that a kernel has made: no other reference is right for that.
+        run = run if any(_SHARES.search(text) for text in texts) else None
     parsed, change = next(reference_changes(original, run), (None, None)) if run is not None else (None, None)
     if parsed is None or change is None:
         return []
