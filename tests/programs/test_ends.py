@@ -142,3 +142,35 @@ def test_the_host_beyond_its_arrays_and_with_freed_ones_is_told_at_its_line(tmp_
     assert beyond == {"at": 7, "bytes": 2000, "offset": 2000}
     assert freed == {"at": 7, "freed": 29}
     assert again == {"at": 33, "freed": 36}
+
+
+IN_ROUNDS = r"""#include <cstdlib>
+#include <vector>
+static float *made(size_t bytes) { float *p; cudaMalloc(&p, bytes); return p; }
+static void give_back(float *one, float *two) { cudaFree(one); cudaFree(two); }
+int main(int argc, char **argv) {
+    int which = atoi(argv[1]);
+    std::vector<float *> kept;
+    for (size_t n = 1; n <= 6; n++) {
+        float *d_in, *d_out, *buffers[3];
+        cudaMalloc(&d_in, 1000 * n);
+        if (which == 0) { cudaMalloc(&d_out, 1000 * n); cudaFree(d_in); }
+        if (which == 1) { float *one = made(1000 * n), *two = made(2000 * n); give_back(one, two); cudaFree(d_in); }
+        if (which == 2) { for (float *&one : buffers) cudaMalloc(&one, 4 * n); cudaFree(d_in); }
+        if (which == 4) { float *own; cudaMalloc(&own, 1000 * n); kept.push_back(own); cudaFree(d_in); }
+        if (which == 3) { cudaMalloc(&kept.emplace_back(), 1000 * n); cudaFree(d_in); }
+    }
+    for (volatile long i = 0;; ++i) {}
+    for (float *one : kept) cudaFree(one);
+}
+"""
+
+
+def test_what_each_round_allocates_and_none_frees_is_told_of_a_program_that_was_stopped(tmp_path: Path) -> None:
+    """Not what is freed by another name, in each round or at the end."""
+    path = tmp_path / "a.cu"
+    path.write_text(IN_ROUNDS)
+    starts = [Start(arguments=(str(number),)) for number in range(5)]
+    runs = run_each(Sources([path]), starts, RunLimits(host_instructions=20_000_000))
+    told = [[f for f in run.findings if f.message.id == "programs.leak"] for run in runs]
+    assert [[(f.message.data["array"], f.line) for f in leaks] for leaks in told] == [[("d_out", 11)], [], [], [], []]

@@ -35,6 +35,9 @@ GRAPH = "graph"
 """The kind of memory that nodes of graphs allocate: its address is theirs for good."""
 
 
+MIN_ROUNDS = 3
+
+
 def name_at(state: State, place: Place) -> str:
     """What the program calls the memory it allocates at `place`: `d_a` of `cudaMalloc(&d_a, …)`, `*p` of
     `cudaMalloc(p, …)`; "?" if nothing.  A line with several is taken to make all of them each time it is come to."""
@@ -231,6 +234,37 @@ def release(state: State, allocation: Allocation, place: Place) -> None:
         allocation.pool.give_back(allocation.size)
     allocation.freed_line, allocation.freed_file = place.line, place.file
     state.memory.free(allocation)
+
+
+def tell_left(state: State) -> None:
+    """Tell of what a program that was stopped had allocated in round after round and never freed, as its text frees
+    nothing of that name, while it freed other memory of these rounds."""
+    rounds: dict[Place, list[Allocation]] = {}
+    for allocation in state.memory.live.values():
+        if allocation.kind in ("device", "managed", "pinned"):
+            rounds.setdefault(Place(allocation.line, allocation.file), []).append(allocation)
+    freed = list(state.memory.freed.values())
+    for place, left in rounds.items():
+        serials = sorted(allocation.serial for allocation in left)
+        between = [x for x in freed if serials[0] < x.serial < serials[-1]]
+        is_kept_apart = all((x.line, x.file) != (place.line, place.file) for x in freed)
+        # One variable: what a list or an array holds may be freed behind the loop.
+        match = re.fullmatch(r"(?:\w+(?:\.|->))*(\w+)", left[0].name)
+        name = match[1] if match is not None else ""
+        line = "".join(state.sources.at(place.file, place.line, 2))
+        if (
+            len(left) < MIN_ROUNDS
+            or len(between) < MIN_ROUNDS - 1
+            or not is_kept_apart
+            or not name
+            or re.search(rf"\b{name}\s*[\[(]", line)
+        ):
+            continue
+        frees = rf"(?i:free|destroy|release|delete|reset|clear)\w*\W[^;{{}}]{{0,80}}\b{name}\b"
+        kept = rf"(?:\breturn\s+|(?<![=!<>])=\s*|_back\s*\(\s*|\binsert\s*\(\s*)(?:\w+(?:\.|->))*{name}\s*[;,)}}]"
+        if not any(re.search(rf"{frees}|{kept}", text) for text in state.sources.texts.values()):
+            first = min(left, key=lambda allocation: allocation.serial)
+            state.tell("leak", "remark", msg("programs.leak", array=first.name, bytes=first.size), place)
 
 
 def free_host(state: State, place: Place, pointer: int) -> None:

@@ -21,6 +21,7 @@ from grader.programs.records import LIMITS, NO_LIMIT, Observation
 from grader.programs.runtime import table
 from grader.programs.runtime.devices import model_of
 from grader.programs.runtime.launch_plans import again
+from grader.programs.runtime.memory import tell_left
 from grader.programs.runtime.ordering import NOWHERE, Place
 from grader.programs.runtime.silent import tell_short, tell_unread
 from grader.programs.runtime.state import ProgramEnded, State
@@ -280,6 +281,7 @@ class ProgramRun:
             tell_unread(state, code)
         elif cause is not None and cause.id in LIMITS:
             tell_short(state, is_whole=False)
+            tell_left(state)
         return Observation(
             code,
             state.launches,
