@@ -216,6 +216,11 @@ PROGRAMS: Texts = {
         "there yet. Call cudaStreamSynchronize() before it returns."
     ),
     "stream_race": N_("{array} is used by two streams that are not ordered; the other use is in line {line}."),
+    "stream_race_with_default": N_(
+        "The default stream, which works on {array} here, and the stream that uses it in line {line} do not wait for "
+        "each other: that one was created with cudaStreamNonBlocking. Use the same stream for both, or put them in "
+        "order with an event."
+    ),
     "text_lost": N_(
         "What {kernel} prints is lost: the program ends without having waited for it. Call cudaDeviceSynchronize() "
         "before the end."

@@ -20,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.programs.device import plain_name
-from grader.programs.device_memory import Allocation
+from grader.programs.device_memory import Allocation, Bytes, DeviceMemory
 from grader.programs.runtime.memory import shared_at
-from grader.programs.runtime.ordering import Place, Stream, StreamAccess
+from grader.programs.runtime.ordering import Place, Stream, StreamAccess, note_stored, of_race
 from grader.programs.runtime.registration import split_list
 from grader.programs.runtime.state import Kernel, State
 from grader.submission.kernels.records import Contents, SeenArgument, SeenLaunch
@@ -240,6 +240,34 @@ def put_in_order(
             state.access(allocation, stream, access)
 
 
+def before_stores(
+    state: State, record: SeenLaunch, buffers: Sequence[Allocation | None]
+) -> list[tuple[Allocation, Bytes]]:
+    """Return what is in the device's arrays that a kernel may write, where several streams may use them: small ones,
+    before the first launches at a place."""
+    key = ("stores", record.file, record.line, record.symbol)
+    if len(state.streams) == 1 or not state.limits.looks or not isinstance(state.memory, DeviceMemory):
+        return []
+    count = state.seen_launches[key] = state.seen_launches.get(key, 0) + 1
+    pairs = zip(buffers, record.arguments, strict=True)
+    own = [a for a, argument in pairs if a is not None and not a.host and a.array and argument.may_be_written]
+    if count > OBSERVED_STORES or sum(allocation.size for allocation in own) > MAX_COMPARED_BYTES:
+        return []
+    return [(allocation, allocation.seen().copy()) for allocation in own]
+
+
+def put_stores_in_order(state: State, before: list[tuple[Allocation, Bytes]], stream: Stream, ticket: int) -> None:
+    """Look for copies, in other streams, of what a kernel was seen to change; before: from `before_stores`."""
+    for allocation, old in before:
+        changed = np.flatnonzero(allocation.seen() != old)
+        if len(changed):
+            ends = int(changed[0]), int(changed[-1])
+            for own, other in note_stored(allocation, stream.clock, (stream.number, ticket), ends):
+                state.tell("stream_race", "error", *of_race(allocation.name, own, other))
+
+
+OBSERVED_STORES, MAX_COMPARED_BYTES = 3, 16 << 20
+"""Launches at a place whose arrays are compared with what was in them, and bytes of these."""
 LOOKED_AT_BYTES = 64 << 10
 """Bytes from the start of each array in which pointers are looked for."""
 

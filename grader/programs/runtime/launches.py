@@ -14,6 +14,7 @@ from grader.message import Message, msg
 from grader.programs.device import Asked, LateEnd, Outcome
 from grader.programs.records import LIBRARY, MAX_LAUNCHES, NO_LIMIT
 from grader.programs.runtime.arguments import (
+    before_stores,
     described,
     filled,
     give_back_pointers,
@@ -21,6 +22,7 @@ from grader.programs.runtime.arguments import (
     name_parts,
     pointers_are_kept,
     put_in_order,
+    put_stores_in_order,
     translated,
 )
 from grader.programs.runtime.devices import name_of
@@ -223,7 +225,9 @@ def _launch(
         if not allocation.host
     ):
         before = before_kernel(state, record, buffers) if state.watches else None
+        stores = before_stores(state, record, buffers)
         outcome = _run(state, kernel, entry, asked, raw, record, stream)
+        put_stores_in_order(state, stores, stream, ticket)
         if before is not None:
             after_kernel(state, record, buffers, before, (stream.number, ticket, place))
         for buffer in buffers:

@@ -10,6 +10,7 @@ from zlib import crc32
 
 import msgspec
 
+from grader.message import Message, msg
 from grader.programs.device_memory import Allocation, Bytes
 from grader.programs.runtime.devices import CudaError
 
@@ -130,6 +131,7 @@ class StreamAccess(NamedTuple):
     """What a step of a stream reads or writes of an array, from byte `low` to `high`, at a place in the program.
 
     part: of a kernel, which may use less than that: what tells its part of the array from others.
+    stored: the first and the last byte that such a kernel was seen to change; none where nobody looked.
     """
 
     stream: int
@@ -139,17 +141,18 @@ class StreamAccess(NamedTuple):
     place: Place
     is_write: bool
     part: tuple[object, ...] | None = None
+    stored: tuple[int, ...] = ()
 
 
-def unordered(allocation: Allocation, clock: Mapping[int, int], access: StreamAccess) -> list[Place]:
-    """Places of other streams' accesses that nothing puts in order with this one, which is kept beside them.
+def unordered(allocation: Allocation, clock: Mapping[int, int], access: StreamAccess) -> list[StreamAccess]:
+    """Other streams' accesses that nothing puts in order with this one, which is kept beside them.
 
     clock: its stream's, before it.
     """
-    _stream, _ticket, low, high, _place, is_write, part = access
-    kept, places = [], []
+    _stream, _ticket, low, high, _place, is_write, part, _stored = access
+    kept, found = [], []
     for other in allocation.accesses:
-        number, other_ticket, other_low, other_high, other_place, other_write, other_part = other
+        number, other_ticket, other_low, other_high, _other_place, other_write, other_part, stored = other
         if clock.get(number, 0) >= other_ticket:
             if not (is_write and number == access.stream and low <= other_low and other_high <= high):
                 kept.append(other)
@@ -163,12 +166,49 @@ def unordered(allocation: Allocation, clock: Mapping[int, int], access: StreamAc
             # Whoever copies a part has a kernel work on that part; which one that is, a pointer into the array says.
             start, copied = (low, (other_low, other_high)) if part is not None else (other_low, (low, high))
             is_there = start > 0 and copied[0] <= start < copied[1]
+            is_there = is_there or any(copied[0] <= byte < copied[1] for byte in stored)
             overlap = overlap and (is_there or copied[1] - copied[0] >= allocation.size)
         if (is_write or other_write) and overlap:
-            places.append(other_place)
+            found.append(other)
     allocation.accesses = kept[-64:]
     allocation.accesses.append(access)
-    return places
+    return found
+
+
+def note_stored(
+    allocation: Allocation, clock: Mapping[int, int], launch: tuple[int, int], stored: tuple[int, int]
+) -> list[tuple[StreamAccess, StreamAccess]]:
+    """Keep the first and the last byte that a kernel was seen to change, and return it with those copies of that
+    byte, if there are any, that nothing puts in order with it.
+
+    clock: its stream's.  launch: that stream and its step there.
+    """
+    found = []
+    for index, own in enumerate(allocation.accesses):
+        if (own.stream, own.ticket) == launch and own.is_write and own.part is not None:
+            own = allocation.accesses[index] = own._replace(stored=stored)
+            found += [
+                (own, other)
+                for other in allocation.accesses
+                if other.part is None
+                and clock.get(other.stream, 0) < other.ticket
+                and any(other.low <= byte < other.high for byte in stored)
+            ]
+    return found
+
+
+DEFAULT_STREAM = 1
+
+
+def of_race(array: str, access: StreamAccess, other: StreamAccess) -> tuple[Message, Place]:
+    """Return what is told of two accesses that nothing puts in order, and where.
+
+    The default stream waits for all but those that were made not to be waited for, as they do not wait for it.
+    """
+    for own, there in ((access, other), (other, access)):
+        if own.stream == DEFAULT_STREAM:
+            return msg("programs.stream_race_with_default", array=array, line=there.place.line), own.place
+    return msg("programs.stream_race", array=array, line=other.place.line), access.place
 
 
 MAX_NODES = 20_000

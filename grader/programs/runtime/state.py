@@ -111,7 +111,7 @@ class State:
         self.is_linked = False
         """Device code of all files is one module, in which each may use what another defines."""
         self.host_fuel: Callable[[], int] = lambda: 0
-        self.streams: dict[int, ordering.Stream] = {0: ordering.Stream(1)}
+        self.streams: dict[int, ordering.Stream] = {0: ordering.Stream(ordering.DEFAULT_STREAM)}
         self.events: dict[int, ordering.Event] = {}
         self.graphs = ordering.Graphs()
         self.objects_made: list[tuple[bytes, bytes]] = []  # Textures' and surfaces' descriptions, from handle 1 on.
@@ -496,5 +496,4 @@ class State:
         if len(self.streams) == 1 and not allocation.accesses:
             return
         for other in ordering.unordered(allocation, stream.clock, access):
-            message = msg("programs.stream_race", array=allocation.name, line=other.line)
-            self.tell("stream_race", "error", message, access.place)
+            self.tell("stream_race", "error", *ordering.of_race(allocation.name, access, other))
