@@ -1,8 +1,48 @@
 // What a texture unit answers beside and between the texels: filtering, wrapping, mirroring, the border, integers read
 // as fractions, linear memory read by index, and layers.
 #include <cstdio>
-#include <cstring>
 #include <vector>
+
+// What an object gives back is compared field by field: of the bytes between and behind them, and of the union's that
+// this kind of resource has not, CUDA says nothing.
+template <class T>
+static void same(const char* field, T told, T given) {
+    if (told != given) printf("another %s: %g, not %g\n", field, (double)told, (double)given);
+}
+
+static void tell_differences(cudaTextureObject_t texture, const cudaResourceDesc& resource, const cudaTextureDesc& how) {
+    cudaTextureDesc told{};
+    cudaResourceDesc of{};
+    same("status", (int)cudaGetTextureObjectTextureDesc(&told, texture), 0);
+    same("status", (int)cudaGetTextureObjectResourceDesc(&of, texture), 0);
+    for (int i = 0; i < 3; i++) same("addressMode", (int)told.addressMode[i], (int)how.addressMode[i]);
+    for (int i = 0; i < 4; i++) same("borderColor", told.borderColor[i], how.borderColor[i]);
+    same("filterMode", (int)told.filterMode, (int)how.filterMode);
+    same("readMode", (int)told.readMode, (int)how.readMode);
+    same("sRGB", told.sRGB, how.sRGB);
+    same("normalizedCoords", told.normalizedCoords, how.normalizedCoords);
+    same("maxAnisotropy", told.maxAnisotropy, how.maxAnisotropy);
+    same("resType", (int)of.resType, (int)resource.resType);
+    if (resource.resType == cudaResourceTypeArray) {
+        same("array", (size_t)of.res.array.array, (size_t)resource.res.array.array);
+        return;
+    }
+    bool is_plane = resource.resType == cudaResourceTypePitch2D;
+    same("devPtr", (size_t)(is_plane ? of.res.pitch2D.devPtr : of.res.linear.devPtr),
+         (size_t)(is_plane ? resource.res.pitch2D.devPtr : resource.res.linear.devPtr));
+    const cudaChannelFormatDesc& channels = is_plane ? of.res.pitch2D.desc : of.res.linear.desc;
+    const cudaChannelFormatDesc& given = is_plane ? resource.res.pitch2D.desc : resource.res.linear.desc;
+    same("desc.f", (int)channels.f, (int)given.f);
+    same("desc.x", channels.x, given.x);
+    same("desc.y", channels.y, given.y);
+    same("desc.z", channels.z, given.z);
+    same("desc.w", channels.w, given.w);
+    if (!is_plane) same("sizeInBytes", of.res.linear.sizeInBytes, resource.res.linear.sizeInBytes);
+    if (!is_plane) return;
+    same("width", of.res.pitch2D.width, resource.res.pitch2D.width);
+    same("height", of.res.pitch2D.height, resource.res.pitch2D.height);
+    same("pitchInBytes", of.res.pitch2D.pitchInBytes, resource.res.pitch2D.pitchInBytes);
+}
 
 static cudaTextureObject_t over(cudaResourceDesc resource, cudaTextureAddressMode mode, cudaTextureFilterMode filter,
                                 bool normalised, cudaTextureReadMode reading = cudaReadModeElementType) {
@@ -16,10 +56,7 @@ static cudaTextureObject_t over(cudaResourceDesc resource, cudaTextureAddressMod
     cudaError_t status = cudaCreateTextureObject(&texture, &resource, &how, nullptr);
     if (status != cudaSuccess) printf("no texture: %s\n", cudaGetErrorName(status));
     if (status != cudaSuccess) return texture;
-    cudaTextureDesc told{};
-    cudaResourceDesc of{};
-    bool is_told = !cudaGetTextureObjectTextureDesc(&told, texture) && !cudaGetTextureObjectResourceDesc(&of, texture);
-    if (!is_told || memcmp(&told, &how, sizeof how) || memcmp(&of, &resource, sizeof of)) printf("another description\n");
+    tell_differences(texture, resource, how);
     return texture;
 }
 
