@@ -487,7 +487,7 @@ def _readings(entry: Entry, lab: Lab) -> list[tuple[str, ...]]:
     if entry.has_undeclared_type:
         return [("=0",) * len(entry.kernel.parameters)]
     found = role_assignments(entry.kernel, lab, entry.seen, entry.seen_elsewhere)
-    named = by_columns(found, entry.shape.text, entry.shape.constants, lab)
+    named = by_columns(found, entry.shape.text, entry.parsed, entry.shape.constants, lab)
     readings = [as_written(entry, lab, roles) for roles in named]
     if not entry.is_filled:
         return readings

@@ -16,8 +16,9 @@ from typing import Generic, TypeVar
 from grader.lab.records import Lab
 from grader.submission.cpp.constants import Constants, Macro
 from grader.submission.cpp.syntax import Number
-from grader.submission.cpp.tree import WORD
+from grader.submission.cpp.tree import WORD, ParsedFile, node_text
 from grader.submission.kernels.records import LaunchSite, ObservedRuns, SeenLaunch, SeenProbe
+from grader.submission.lexical import without_comments
 from grader.submission.records import ORIGINS, Origin
 
 T = TypeVar("T")
@@ -260,23 +261,39 @@ def _disagreement(site: LaunchSite, launch: SeenLaunch) -> tuple[bool, bool, boo
 
 # Matrices that a kernel indexes by columns: what lies there has rows for its columns.
 
-_COLUMN_MAJOR = re.compile(r"(?P<column>\w+)\*\w+\+(?P<row>\w+)|(?P<row2>\w+)\+(?P<column2>\w+)\*\w+")
+_SUM = re.compile(r"\(*(?P<x>\w+)\*(?P<y>\w+)\+(?P<alone>\w+)\)*|\(*(?P<alone2>\w+)\+(?P<x2>\w+)\*(?P<y2>\w+)\)*")
 _A_ROW, _A_COLUMN = re.compile(r"(?i)i|r|\w*rows?"), re.compile(r"(?i)j|c|\w*col(umn)?s?")
+_TYPE = r"(?:const |unsigned |signed |long |std ?:: ?)*(?:unsigned|int|long|short|size_t|ptrdiff_t|u?int(?:32|64)_t)"
+_CAST = re.compile(rf"\( ?{_TYPE} ?\)(?= ?[\w(])|\bstatic_cast ?< ?{_TYPE} ?>|(?<![\w:]){_TYPE} ?(?=\()")
+# A function or a lambda that returns an expression of its parameters at once.
+_INDEX_FUNCTION = re.compile(
+    r"\b(?P<name>\w+) ?(?:= ?\[[^\[\]]*\] ?(?:__\w+__ ?)*)?\((?P<parameters>[^(){};]+)\)"
+    r"(?: ?const| ?noexcept| ?-> ?[\w: ]+)* ?\{ ?return\b(?P<body>[^;{}]+); ?\}"
+)
+_PRODUCT = re.compile(r"(?P<first>\w+)\[(?P<index>[^\[\]]+)\]\*(?P<second>\w+)\[(?P<index2>[^\[\]]+)\]")
 
 
-def by_columns(readings: list[tuple[str, ...]], text: str, constants: Constants, lab: Lab) -> list[tuple[str, ...]]:
+def by_columns(
+    readings: list[tuple[str, ...]], text: str, parsed: ParsedFile, constants: Constants, lab: Lab
+) -> list[tuple[str, ...]]:
     """The same roles, before them those with two matrices in each other's place, of a kernel that indexes by columns.
 
-    text: the kernel's.
+    text: the kernel's, which stands in the file `parsed`.
 
     `#define IDX(row, col, ld) ((col) * (ld) + (row))`: read by rows each matrix has rows for columns, and so turned
-    A * B is turned B times turned A.
+    A * B is turned B times turned A.  What the host multiplies shows which of these the program means: where that is
+    by rows, such an index is a mistake; where it is by columns, kernels may write their indices out.
     """
     inputs = [p for p in lab.parameters if p.is_input]
     if len(inputs) != 2 or inputs[0].shape != inputs[1].shape or len(set(inputs[0].shape)) != 1:
         return readings
-    macros = (constants.macros.get(word) for word in set(WORD.findall(text)))
-    if not any(macro is not None and _is_by_columns(macro) for macro in macros):
+    macros = dict(constants.macros)
+    for file in (parsed, *parsed.headers):
+        macros |= _index_functions(file.source.text)
+    host = _orders_of_host(parsed, macros)
+    words = set(WORD.findall(text))
+    is_called = any(_is_by_columns(macro) for name, macro in macros.items() if name in words)
+    if host == {False} or not (host == {True} or is_called):
         return readings
     first, second = inputs[0].name, inputs[1].name
     other = {first: second, second: first}
@@ -284,10 +301,74 @@ def by_columns(readings: list[tuple[str, ...]], text: str, constants: Constants,
     return list(dict.fromkeys(role for pair in zip(exchanged, readings, strict=True) for role in pair))
 
 
+def _plain(text: str) -> str:
+    """Expressions without conversions, blanks, and brackets around a name or a product of two."""
+    text = re.sub(r"\s", "", _CAST.sub("", re.sub(r"\s+", " ", text)))
+    for _ in range(2):
+        text = re.sub(r"(?<!\w)\((\w+(?:\*\w+)?)\)", r"\1", text)
+    return text
+
+
+def _index_functions(text: str) -> dict[str, Macro]:
+    found = _INDEX_FUNCTION.finditer(re.sub(r"\s+", " ", without_comments(text)))
+    names = ((m, [WORD.findall(part)[-1:] for part in m["parameters"].split(",")]) for m in found)
+    return {m["name"]: Macro(m["body"], tuple(name[0] for name in part)) for m, part in names if all(part)}
+
+
+def _index(text: str) -> tuple[frozenset[str], str] | None:
+    """Return the factors, and what is added to their product."""
+    match = _SUM.fullmatch(text)
+    if match is None:
+        return None
+    return frozenset([match["x"] or match["x2"], match["y"] or match["y2"]]), match["alone"] or match["alone2"]
+
+
 def _is_by_columns(macro: Macro) -> bool:
-    match = _COLUMN_MAJOR.fullmatch(re.sub(r"[\s()]", "", macro.body))
-    if match is None or macro.parameters is None or len(macro.parameters) < 2:
+    index = _index(_plain(macro.body))
+    if index is None or macro.parameters is None or len(macro.parameters) < 2:
         return False
-    row, column = match["row"] or match["row2"], match["column"] or match["column2"]
+    row, column = macro.parameters[:2]
     is_named = _A_ROW.fullmatch(row) is not None and _A_COLUMN.fullmatch(column) is not None
-    return is_named and tuple(macro.parameters[:2]) == (row, column)
+    return is_named and row == index[1] and column in index[0]
+
+
+def _orders_of_host(parsed: ParsedFile, macros: Mapping[str, Macro]) -> set[bool]:
+    """Return of each product of two matrices in host code whether it is by columns."""
+    found = set()
+    for item in parsed.items:
+        if item.kind != "function" or not item.active or item.is_device:
+            continue
+        text = _written_out(_plain(without_comments(node_text(item.node))), macros)
+        for match in _PRODUCT.finditer(text):
+            order = _order(match)
+            found |= set() if order is None else {order}
+    return found
+
+
+def _written_out(text: str, macros: Mapping[str, Macro]) -> str:
+    """Indices that macros and functions make, as these make them."""
+
+    def made(match: re.Match[str]) -> str:
+        macro, given = macros.get(match[1]), match[2].split(",")
+        if macro is None or macro.parameters is None or len(macro.parameters) != len(given):
+            return match[0]
+        values = dict(zip(macro.parameters, given, strict=True))
+        return f"[{WORD.sub(lambda word: values.get(word[0], word[0]), _plain(macro.body))}]"
+
+    return re.sub(r"\[(\w+)\(([^()\[\]]*)\)\]", made, text)
+
+
+def _order(product: re.Match[str]) -> bool | None:
+    """Return whether A[k * n + i] * B[j * n + k] is by columns; None where it is no product of such matrices.
+
+    The same is B * A by rows: names tell, and the first in the alphabet is the first matrix.
+    """
+    indices = _index(product["index"]), _index(product["index2"])
+    names = product["first"].lower(), product["second"].lower()
+    (first, second) = indices if names < names[::-1] else indices[::-1]
+    if first is None or second is None or names[0] == names[1]:
+        return None
+    if second[1] in first[0]:
+        is_column = any(_A_COLUMN.fullmatch(name) for name in second[0] - first[0])
+        return is_column and _A_ROW.fullmatch(first[1]) is not None
+    return False if first[1] in second[0] else None

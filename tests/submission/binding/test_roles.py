@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -321,20 +322,60 @@ def test_a_number_may_be_the_width_of_a_window(name: str, value: int, is_offered
 
 
 @pytest.mark.parametrize(
-    ("macro", "first"),
+    ("index", "first"),
     [
-        ("IDX(row, col, ld) (((col) * (ld)) + (row))", ("b", "a", "c", "n")),
-        ("IDX2C(i, j, ld) (i + j * ld)", ("b", "a", "c", "n")),
-        ("IDX(row, col, ld) ((row) * (ld) + (col))", ("a", "b", "c", "n")),
-        ("IDX(x, y, w) ((y) * (w) + (x))", ("a", "b", "c", "n")),
+        ("#define IDX(row, col, ld) (((col) * (ld)) + (row))", ("b", "a", "c", "n")),
+        ("#define IDX(i, j, ld) (i + j * ld)", ("b", "a", "c", "n")),
+        ("#define IDX(r, c, ld) ((size_t)(c) * (ld) + (r))", ("b", "a", "c", "n")),
+        ("#define IDX(r, c, ld) (static_cast<std::size_t>(ld) * (c) + (r))", ("b", "a", "c", "n")),
+        (
+            "__device__ inline size_t IDX(int row, int col, int ld) { return (size_t)col * ld + row; }",
+            ("b", "a", "c", "n"),
+        ),
+        ("constexpr auto IDX = [](int r, int c, int ld) noexcept -> int { return r + c * ld; };", ("b", "a", "c", "n")),
+        ("#define IDX(row, col, ld) ((row) * (ld) + (col))", ("a", "b", "c", "n")),
+        ("#define IDX(x, y, w) ((y) * (w) + (x))", ("a", "b", "c", "n")),
+        ("__device__ int IDX(int row, int col, int ld) { return row * ld + col; }", ("a", "b", "c", "n")),
     ],
 )
-def test_matrices_that_are_indexed_by_columns_change_places_in_a_product(macro: str, first: tuple[str, ...]) -> None:
+def test_matrices_that_are_indexed_by_columns_change_places_in_a_product(index: str, first: tuple[str, ...]) -> None:
     text = (
-        f"#define {macro}\n__global__ void mul(const float *a, const float *b, float *c, int n) {{"
+        f"{index}\n__global__ void mul(const float *a, const float *b, float *c, int n) {{"
         " int i = blockIdx.y * blockDim.y + threadIdx.y, j = blockIdx.x * blockDim.x + threadIdx.x; float s = 0;"
         " for (int k = 0; k < n; k++) s += a[IDX(i, k, n)] * b[IDX(k, j, n)]; c[IDX(i, j, n)] = s; }\n"
-    ).replace("[IDX(", f"[{macro.partition('(')[0]}(")
+    )
     found = [one.roles for one in binding(bound(text, find("matmul", ())), "naive").interpretations]
     assert found[0] == first
     assert (("a", "b", "c", "n") in found) and len(found) == 1 + (first[0] == "b")
+
+
+@pytest.mark.parametrize(
+    ("index", "sum_of_host", "first"),
+    [
+        # A reference by rows shows that the kernel's index is a mistake; one by columns, that its matrices lie so.
+        ("i + j * n", "a[i * n + k] * b[k * n + j]", "a"),
+        ("i + j * n", "hB[k * n + j] * hA[(size_t)i * n + k]", "a"),
+        ("IDX(i, j)", "a[i * n + k] * b[k * n + j]", "a"),
+        ("IDX(i, j)", "a[IDX(i, k)] * b[IDX(k, j)]", "b"),
+        ("j * n + i", "A[(k) * n + i] * B[(j) * n + k]", "b"),
+        ("j * n + i", "B[j * n + k] * A[k * n + i]", "b"),
+        # B times A by rows, by the names of its rows and columns.
+        ("i * n + j", "a[k * n + j] * b[i * n + k]", "a"),
+        ("i * n + j", "x[i] * y[i]", "a"),
+    ],
+)
+def test_what_the_host_multiplies_shows_how_matrices_lie(index: str, sum_of_host: str, first: str) -> None:
+    def at(row: str, column: str) -> str:
+        return re.sub(r"\b[ij]\b", lambda name: row if name[0] == "i" else column, index)
+
+    text = (
+        "#define IDX(i, j) ((size_t)(j) * n + (i))\n"
+        "__global__ void mul(const float *a, const float *b, float *c, int n) {"
+        " int i = blockIdx.y * blockDim.y + threadIdx.y, j = blockIdx.x * blockDim.x + threadIdx.x; float s = 0;"
+        f" for (int k = 0; k < n; k++) s += a[{at('i', 'k')}] * b[{at('k', 'j')}]; c[{index}] = s; }}\n"
+        "void host(const float *a, const float *b, const float *x, const float *y, float *c, int n) {"
+        f" for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k = 0; k < n; k++)"
+        f" c[0] += {sum_of_host}; }}\n"
+    )
+    found = [one.roles for one in binding(bound(text, find("matmul", ())), "naive").interpretations]
+    assert found == [("b", "a", "c", "n"), ("a", "b", "c", "n")][first == "a" :]
