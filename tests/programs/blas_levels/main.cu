@@ -172,5 +172,12 @@ int main() {
     cublasSdot(handle, 4, r.p, 1, r.p, 1, r.p);
     cublasGetVector(1, sizeof(float), r.p, 1, &result, 1);
     printf("on the device: %g, %s\n", result, cublasGetStatusName(cublasSgemv(handle, CUBLAS_OP_N, 4, 1, r.p, r.p, 2, r.p, 1, r.p, r.p, 1)));
+    // 4,000,000 numbers of 0.1 in one running float are 200.05 long.
+    cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_HOST);
+    Device<float> tenths(Dense(4000000, 0.1));
+    cublasSnrm2(handle, 4000000, tenths.p, 1, &result);
+    printf("%.3f", result);
+    cublasSdot(handle, 4000000, tenths.p, 1, tenths.p, 1, &result);
+    printf(" %.1f\n", result);
     cublasDestroy(handle);
 }

@@ -39,6 +39,7 @@ int main(int argc, char **argv) {
     unsigned width, height;
     bool was_read = sdkLoadPPM4ub(sdkFindFilePath("picture.ppm", argv[0]), &read, &width, &height);
     printf("%d %ux%u %d %d %d\n", was_read, width, height, read[0], read[4], read[14]);
+    printf("%d\n", sdkFindFilePath("missing.ppm", argv[0]) == nullptr);
     float values[3] = {1, 2, 3}, others[3] = {1, 2, 3.5f}, *again = nullptr;
     unsigned count = 0;
     printf("%d %d\n", sdkCompareL2fe(values, others, 3, 1e-2f), compareData(values, others, 3, 0.6f, 0.0f));

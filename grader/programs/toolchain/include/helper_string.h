@@ -61,5 +61,6 @@ inline char *sdkFindFilePath(const char *name, const char *) {
             return strdup(path.c_str());
         }
     }
+    printf("\nerror: sdkFindFilePath: file <%s> not found!\n", name);
     return nullptr;
 }
