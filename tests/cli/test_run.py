@@ -16,6 +16,7 @@ from grader.cli.run_report import text_of
 from grader.gpu.process import has_driver
 from grader.i18n import use
 from grader.programs.records import DeviceCall, Observation
+from grader.programs.toolchain.advance import thrust_folder
 
 PROGRAMS = Path(__file__).parents[1] / "programs"
 
@@ -39,6 +40,16 @@ def test_a_program_prints_then_the_report_follows(capfdbinary: pytest.CaptureFix
     told = printed.err.decode()
     assert "launch.cu:15  kernel <<<4, 32>>>, 128 bytes of dynamic shared memory" in told
     assert "x = d, n = 100" in told
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(thrust_folder() is None, reason="the extra `thrust` is not installed")
+def test_tensor_cores_of_a_later_device_beside_thrust(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    path = str(PROGRAMS / "thrust_tensor_cores" / "main.cu")
+    assert run(["run", path, "-DAMPERE", "--device", "a100", "--lang", "en"]) == 0
+    lines = capfdbinary.readouterr().out.decode().splitlines()
+    assert lines[4:7] == ["bfloat16 0 wrong", "bfloat16 32 x 8 0 wrong", "tf32 0 wrong"]
+    assert len(lines) == 9
 
 
 PAST = """#include <cstdio>
