@@ -46,7 +46,8 @@ def own_check_msg(own: OwnCheck) -> Message:
     if own.case_is_right:
         form = "own_right" if own.is_right else "own_wrong"
         return msg(f"checks.correct.{form}", line=own.text, sizes=sizes)
-    return msg("checks.correct.own_misses" if own.is_right else "checks.correct.own_sees", line=own.text, sizes=sizes)
+    misses = "own_exchanged" if own.is_exchanged else "own_misses"
+    return msg(f"checks.correct.{misses if own.is_right else 'own_sees'}", line=own.text, sizes=sizes)
 
 
 def _judged(evidence: Evidence, settings: CorrectSettings) -> Verdict:

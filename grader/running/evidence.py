@@ -222,7 +222,8 @@ class OwnCheck:
     """A line that the program printed of the kernel's results, where the grader finds otherwise.
 
     sizes: at which the program ran then; None where they cannot be told.  case_is_right: whether the kernel is right at
-    these sizes.  is_explained: its launch or the host code is known to be wrong.
+    these sizes.  is_explained: its launch or the host code is known to be wrong.  is_exchanged: the kernel is right
+    there with the lab's two square matrices in each other's place, as where it reads them by columns.
     """
 
     text: str
@@ -230,6 +231,7 @@ class OwnCheck:
     sizes: Sizes | None = None
     case_is_right: bool | None = None
     is_explained: bool = False
+    is_exchanged: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from grader.measured import BackendName, Diagnosis
 from grader.ptx.records import Read
 from grader.result import CaseKind
 from grader.running.evidence import Evidence, Staging, moved_bytes
+from grader.submission.binding.reconcile import with_matrices_exchanged
 
 MAX_TRIES = 8
 """Sizes that are run in search of the smallest wrong one."""
@@ -355,3 +356,16 @@ def _is_staged(read: Read) -> bool:
     that the output follows what shared memory holds.
     """
     return read.space == "shared" and (read.is_cut or any(r.origin == "input" or r.is_cut for r in _all(read.reads)))
+
+
+def with_product_by_columns(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> Evidence:
+    """`evidence` with whether a kernel that its program's own check takes for right is so with both matrices in each
+    other's place: such a check does notice, and goes by another order."""
+    own, reading = evidence.own_check, evidence.interpretation
+    if own is None or not own.is_right or own.case_is_right or own.sizes is None or reading is None:
+        return evidence
+    roles = with_matrices_exchanged(reading.roles, kernel.lab)
+    kind: CaseKind = "correct" if kernel.read_as(reading).sizes.rounded(own.sizes) == own.sizes else "ragged"
+    if not roles or not trials.run(kernel.read_as(replace(reading, roles=roles)), kind, own.sizes).is_right:
+        return evidence
+    return replace(evidence, own_check=replace(own, is_exchanged=True))

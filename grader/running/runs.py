@@ -29,7 +29,7 @@ from grader.ptx.records import Hazard, LineCounter
 from grader.running import reordered
 from grader.running.cases import choose, is_made_impossible, with_drawn_cases
 from grader.running.evidence import Evidence, work_of_kernel
-from grader.running.explain import explain, with_staging
+from grader.running.explain import explain, with_product_by_columns, with_staging
 from grader.running.own_program import with_overrun, with_own_check, with_own_launches, with_wrong_check
 from grader.submission.kernels.records import SeenArgument, SeenLaunch
 from grader.submission.records import Interpretation
@@ -475,7 +475,7 @@ def _staged(trials: Trials, drawn_trials: Trials, evidence: Evidence, kernel: Bo
     evidence = reordered.with_reordered(trials, evidence, kernel)
     evidence = with_drawn_cases(drawn_trials, evidence, kernel, explained)
     evidence = reordered.with_later_launch(trials, evidence, kernel, drawn_trials.oracle)
-    evidence = with_own_check(trials, evidence, kernel)
+    evidence = with_product_by_columns(trials, with_own_check(trials, evidence, kernel), kernel)
     evidence = with_wrong_check(with_own_launches(evidence, kernel), kernel)
     evidence = _with_tests(trials, evidence, kernel)
     return with_overrun(trials, with_margin(trials, evidence, kernel), kernel)

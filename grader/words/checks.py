@@ -338,6 +338,10 @@ CORRECT: Texts = {
     ),
     "own_sees": N_("The program's own check sees it at {sizes}, too: “{line}”."),
     "own_right": N_("The program's own check says “{line}”: it ran at {sizes}, and there the kernel is indeed right."),
+    "own_exchanged": N_(
+        "The program's own check says “{line}”. At {sizes}, where it ran, the kernel is right with the two matrices in "
+        "each other's place: a product that reads its matrices by columns is right so. The lab's lie row by row."
+    ),
     "own_misses": N_(
         "The program's own check says “{line}”, but the kernel is wrong at {sizes}, where it ran, as well: the check "
         "does not notice."

@@ -202,3 +202,54 @@ def test_the_first_size_that_fails_is_taken_and_no_other_is_run() -> None:
     assert first_wrong([{"n": n} for n in (1, 2, 3, 4)], attempt) == "wrong"
     assert tried == [1, 2, 3]
     assert first_wrong([{"n": 1}], attempt) is None
+
+
+PRODUCT = r"""#include <cmath>
+#include <cstdio>
+__global__ void naive(const float *a, const float *b, float *c, int n) {
+    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x >= n || y >= n) return;
+    float sum = 0;
+    for (int k = 0; k < n; k++) sum += FACTORS;
+    c[y * n + x] = sum;
+}
+int main() {
+    const int n = 32;
+    static float a[n * n], b[n * n], c[n * n];
+    for (int i = 0; i < n * n; i++) { a[i] = i % 7 + 1; b[i] = i % 5 + 1; }
+    float *da, *db, *dc;
+    cudaMalloc(&da, sizeof a); cudaMalloc(&db, sizeof b); cudaMalloc(&dc, sizeof c);
+    cudaMemcpy(da, a, sizeof a, cudaMemcpyHostToDevice); cudaMemcpy(db, b, sizeof b, cudaMemcpyHostToDevice);
+    naive<<<dim3(2, 2), dim3(16, 16)>>>(da, db, dc, n);
+    cudaMemcpy(c, dc, sizeof c, cudaMemcpyDeviceToHost);
+    int wrong = 0;
+    for (int y = 0; y < n; y++) for (int x = 0; x < n; x++) {
+        float sum = 0;
+        for (int k = 0; k < n; k++) sum += FACTORS;
+        if (!(fabsf(sum - c[y * n + x]) <= 1e-3f)) wrong++;
+    }
+    printf("%s\n", wrong ? "naive FAILED" : "naive ok");
+    cudaFree(da); cudaFree(db); cudaFree(dc);
+}
+"""
+BY_COLUMNS = (
+    "At n = 32, where it ran, the kernel is right with the two matrices in each other's place: a product that reads "
+    "its matrices by columns is right so. The lab's lie row by row."
+)
+UNNOTICED = "but the kernel is wrong at n = 32, where it ran, as well: the check does not notice."
+
+
+@pytest.mark.parametrize(
+    ("factors", "told", "untold"),
+    [
+        ("a[k * n + x] * b[y * n + k]", BY_COLUMNS, UNNOTICED),
+        ("a[y * n + k] * b[x * n + k]", UNNOTICED, BY_COLUMNS),
+    ],
+)
+def test_a_check_in_another_order_is_not_said_to_miss_it(factors: str, told: str, untold: str, tmp_path: Path) -> None:
+    path = tmp_path / "matmul.cu"
+    path.write_text(PRODUCT.replace("FACTORS", factors), encoding="utf-8")
+    result = pipeline.grade(path, replace(labs.find("matmul"), sweeps=()), GradeOptions(backend="emulator"))
+    (row,) = (check for check in result.checks if check.id == "naive.correct")
+    assert row.status == "fail"
+    assert told in row.message and untold not in row.message

@@ -284,8 +284,8 @@ def by_columns(
     A * B is turned B times turned A.  What the host multiplies shows which of these the program means: where that is
     by rows, such an index is a mistake; where it is by columns, kernels may write their indices out.
     """
-    inputs = [p for p in lab.parameters if p.is_input]
-    if len(inputs) != 2 or inputs[0].shape != inputs[1].shape or len(set(inputs[0].shape)) != 1:
+    exchanged = [turned for roles in readings if (turned := with_matrices_exchanged(roles, lab))]
+    if not exchanged:
         return readings
     macros = dict(constants.macros)
     for file in (parsed, *parsed.headers):
@@ -295,10 +295,17 @@ def by_columns(
     is_called = any(_is_by_columns(macro) for name, macro in macros.items() if name in words)
     if host == {False} or not (host == {True} or is_called):
         return readings
+    return list(dict.fromkeys(role for pair in zip(exchanged, readings, strict=True) for role in pair))
+
+
+def with_matrices_exchanged(roles: tuple[str, ...], lab: Lab) -> tuple[str, ...]:
+    """The roles with the lab's two square matrices in each other's place; () where it has not two that are alike."""
+    inputs = [p for p in lab.parameters if p.is_input]
+    if len(inputs) != 2 or inputs[0].shape != inputs[1].shape or inputs[0].shape[1:] != inputs[0].shape[:1]:
+        return ()
     first, second = inputs[0].name, inputs[1].name
     other = {first: second, second: first}
-    exchanged = [tuple(other.get(role, role) for role in roles) for roles in readings]
-    return list(dict.fromkeys(role for pair in zip(exchanged, readings, strict=True) for role in pair))
+    return tuple(other.get(role, role) for role in roles)
 
 
 def _plain(text: str) -> str:
