@@ -235,6 +235,9 @@ def grid_left_out(evidence: Evidence, runs: Sequence[Run]) -> Verdict | None:
     interpretation = evidence.interpretation
     if interpretation is None or not interpretation.launch.grid_formula:
         return None
+    if evidence.bound.requested is not None and evidence.bound.requested.offset:
+        # No one launch of several covers its sizes.
+        return None
     plan = interpretation.launch
     for run in runs:
         is_wrong = run.outcome.status == "impossible" or (run.difference is not None and run.difference.mismatches)

@@ -27,6 +27,7 @@ from grader.submission.binding.kernel_text import (
     profiles,
     unequal_lengths,
 )
+from grader.submission.binding.parts import in_whole
 from grader.submission.binding.plans import as_written, in_their_places, interpretations, requested_launch
 from grader.submission.binding.reconcile import Fact, Place, by_columns, first, places_read_true
 from grader.submission.binding.roles import role_assignments
@@ -256,7 +257,7 @@ def _bind(
     read = read_files(sources, submitted.folder, read_header)
     sites = sites_of(read.with_kernels)
     observed = in_their_places(flat(read.with_kernels, sites, observed), lab)
-    entries = entries_of(read.with_kernels, read.codes, sites, lab, observed, changed)
+    entries = entries_of(read.with_kernels, read.codes, sites, lab, in_whole(observed, read.with_kernels), changed)
     given = stated_kernels(submitted, settings, entries, lab)
     entries += [entry for entry in given.values() if entry.is_instance]
     by_id = {
@@ -264,7 +265,6 @@ def _bind(
     }
     by_known = {id(by_id[id(entry)]): entry for entry in entries}
     assigned = assign(lab.variants, [by_id[id(e)] for e in entries], {name: by_id[id(e)] for name, e in given.items()})
-
     missing_headers = tuple(
         (parsed.file, name, line)
         for parsed, code in zip(read.main_files, read.codes, strict=True)
@@ -486,7 +486,7 @@ def _readings(entry: Entry, lab: Lab) -> list[tuple[str, ...]]:
     """Return the possible roles of its parameters, likeliest first; placeholders where their types are unknown."""
     if entry.has_undeclared_type:
         return [("=0",) * len(entry.kernel.parameters)]
-    found = role_assignments(entry.kernel, lab, entry.seen, entry.seen_elsewhere)
+    found = role_assignments(entry.kernel, lab, entry.seen, entry.seen_elsewhere, entry.offset)
     named = by_columns(found, entry.shape.text, entry.parsed, entry.shape.constants, lab)
     readings = [as_written(entry, lab, roles) for roles in named]
     if not entry.is_filled:

@@ -143,6 +143,11 @@ class Entry:
         return next((site.seen for site in self.sites if site.observed), ())
 
     @property
+    def offset(self) -> str:
+        """The parameter that tells where a part of its arrays begins; "" where it is launched for all of them."""
+        return next((site.offset for site in self.sites if site.observed), "")
+
+    @property
     def seen_elsewhere(self) -> list[tuple[SeenArgument, ...]]:
         """The arguments of that launch at other sizes."""
         site = next((site for site in self.sites if site.observed), None)

@@ -139,6 +139,9 @@ def _axis(
         return read
     if blocks is None or axis >= len(covers):
         return usual if blocks is None else str(blocks)
+    if site.offset and all(_reaches(usual, sizes, count) for count, sizes in [(blocks, own), *probes]):
+        # The last of several parts may have blocks that no element is left for.
+        return usual
     expression = site.grid_expressions[axis] if axis < len(site.grid_expressions) else None
     if not any((_extent(covers[axis], sizes) or 0) > 0 for sizes in own):
         return f"(({covers[axis]}) // {tile[axis]})" if _rounds_down(expression) else usual
@@ -249,6 +252,11 @@ def value_at(text: str, sizes: Mapping[str, int]) -> int | None:
         return formula.integer(text, sizes)
     except formula.FormulaError:
         return None
+
+
+def _reaches(text: str, choices: Sequence[Mapping[str, int]], blocks: int) -> bool:
+    """Whether a formula gives no more blocks than these, at any of some sizes."""
+    return any((needed := value_at(text, sizes)) is not None and needed <= blocks for sizes in choices)
 
 
 def _same(formulas: list[str], usual: list[str], tile: tuple[int, ...], lab: Lab) -> bool:

@@ -87,6 +87,9 @@ def with_observed(
     for launch in _most_parallel_first(list(distinct.values())):
         site = _site(launch, sites, changed, constants or {})
         site = replace(site, arguments=_as_meant(site.arguments, launch), exchanged=launch.exchanged)
+        if launch.offset:
+            # The text tells how many blocks a part has.
+            site = replace(site, offset=launch.offset, grid_expressions=(), grid_over=(), tile=())
         observed_sites.append(replace(site, probes=_probes(launch, observed)) if site.grid is not None else site)
     places = {(launch.kernel, _name(launch.file)) for launch in distinct.values()}
     return [*observed_sites, *(site for site in sites if (site.kernel, _name(site.file)) not in places)]

@@ -174,7 +174,11 @@ class Unbindable(Exception):
 
 
 def role_assignments(
-    kernel: Kernel, lab: Lab, arguments: Sequence[SeenArgument], others: Sequence[Sequence[SeenArgument]] = ()
+    kernel: Kernel,
+    lab: Lab,
+    arguments: Sequence[SeenArgument],
+    others: Sequence[Sequence[SeenArgument]] = (),
+    offset: str = "",
 ) -> list[tuple[str, ...]]:
     """Roles for the parameters of `kernel`, likeliest first.
 
@@ -183,6 +187,7 @@ def role_assignments(
     task does.  Values that were seen decide first: no size has two, and arrays have the lengths that follow.
 
     arguments: arguments of a launch that was seen.  others: of the same at other sizes.
+    offset: the number that tells where a part of the arrays begins, which is 0 for all of them; "" for none.
 
     Raises Unbindable: the number of pointers is not the lab's ("pointers"; "in_place": the output is an input, too), a
       parameter is no plain number ("parameter"), an array one of pointers ("rows"), or what is to be used with itself
@@ -191,7 +196,7 @@ def role_assignments(
     arrays = [p for p in lab.parameters if p.is_array]
     sizes = [p for p in lab.parameters if p.is_size]
     pointers = [p for p in kernel.parameters if p.is_pointer]
-    scalars = [p for p in kernel.parameters if not p.is_pointer]
+    scalars = [p for p in kernel.parameters if not p.is_pointer and p.name != offset]
     by_name, *elsewhere = ({a.name: a for a in launch if a.name} for launch in (arguments, *others))
     for scalar in scalars:
         value = by_name[scalar.name].value if scalar.name in by_name else None
@@ -213,7 +218,10 @@ def role_assignments(
         numbers = _Numbers(scalars, sizes, pointers, pointer_roles, by_name, lab, elsewhere)
         for size_roles in _size_roles(numbers):
             arrays_left, sizes_left = iter(pointer_roles), iter(size_roles)
-            roles = tuple(next(arrays_left if p.is_pointer else sizes_left) for p in kernel.parameters)
+            roles = tuple(
+                "=0" if p.name == offset else next(arrays_left if p.is_pointer else sizes_left)
+                for p in kernel.parameters
+            )
             readings.append(_of_structs(kernel, roles, lab))
     return list(dict.fromkeys(readings))[:MAX_READINGS]
 

@@ -171,6 +171,7 @@ class SeenLaunch(msgspec.Struct, omit_defaults=True):
     filled: names of small variables of the device into which the host had copied something, and what.
     exchanged: the launch has two of them in each other's place; `arguments` are as the kernel means them.
     swapped: the same of its grid and its block.
+    offset: the parameter that tells where a part of the arrays begins, of launches over parts that are one here.
     compiler: whose code of the kernel was run: "nvrtc", or "clang" where NVRTC has none; "" where none was.
     microseconds: on a GPU; None on the emulator, and of one that nobody has waited for.
     watched_blocks: of the grid so many were watched, for counters and races; None where that did not come up.
@@ -191,6 +192,7 @@ class SeenLaunch(msgspec.Struct, omit_defaults=True):
     filled: tuple[tuple[str, bytes], ...] = ()
     exchanged: Exchanged | None = None
     swapped: bool = False
+    offset: str = ""
     display: str = ""
     symbol: str = ""
     stream: int = 0
@@ -211,7 +213,7 @@ class SeenLaunch(msgspec.Struct, omit_defaults=True):
         the program shows."""
         asked = self.kernel, self.template_arguments, self.file, self.line, self.grid, self.block, self.shared_bytes
         arguments = tuple(argument.as_given() for argument in self.arguments)
-        rest = self.change, self.filled, self.exchanged, self.swapped
+        rest = self.change, self.filled, self.exchanged, self.swapped, self.offset
         return (*asked, arguments, self.refused, self.checked, *rest)
 
 
@@ -462,6 +464,8 @@ class LaunchSite:
       None where its text has changed since.
     filled: what was seen in small variables of the device that the host had filled.
     exchanged: two arguments that it has in each other's place; `seen` has them as the kernel means them.
+    offset: the parameter that tells where a part begins, of launches over parts of the same arrays, which are one here:
+      `grid` has the blocks of all, and no text says how many these are.  "": it is one launch.
     """
 
     kernel: str
@@ -490,3 +494,4 @@ class LaunchSite:
     swapped: tuple[str, ...] = ()
     filled: tuple[tuple[str, bytes], ...] = ()
     exchanged: Exchanged | None = None
+    offset: str = ""
