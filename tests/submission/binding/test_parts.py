@@ -81,8 +81,8 @@ def test_parts_that_leave_out_the_last_elements_leave_them_out_together() -> Non
         # A gap, an overlap, no beginning, half a block.
         (((0, 1), (512, 2)), "", "", (), 2),
         (((0, 3), (512, 2)), "", "", (), 2),
-        (((256, 1), (512, 2)), "", "", (), 2),
-        (((0, 2), (500, 2)), "", "", (), 2),
+        (((256, 2), (512, 2)), "", "", (), 2),
+        (((0, 2), (600, 2)), "", "", (), 2),
         # What the first part made is set anew, or read by the second.
         (((0, 2), (512, 2)), "", "", (SET,), 2),
         (((0, 2), (512, 2)), "", "", (), 1),
