@@ -5,6 +5,7 @@ solutions where a limit is exceeded.  No mark depends on that.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,9 +29,11 @@ from grader.measured import PredictedTime
 from grader.message import Message, msg, sizes_msg, verbatim
 from grader.ptx.records import Hazard as RawHazard
 from grader.result import Case, Check, Hazard, Launch, Result, Variant
+from grader.running.data_flow import reached_text
 from grader.running.evidence import Evidence
 from grader.submission.cpp.scopes import branch_around, uneven_loop_around
 from grader.submission.kernels.records import ObservedRuns, SeenRun
+from grader.submission.lexical import without_comments
 from grader.submission.records import Interpretation, Missing, Origin, VariantBinding
 
 if TYPE_CHECKING:
@@ -281,13 +284,35 @@ def _left_before(evidence: Evidence, line: int, count: int) -> Message | None:
     return msg("remarks.exited_before_barrier_in_if", line=line, branch=branch, n=count) if branch else None
 
 
+_OF_NAN = frozenset({"checks.host_code.not_noticed_nan", "checks.host_code.not_noticed_nan_by_max"})
+_MAKES_NAN = re.compile(
+    r"(?:\b|__f?)(?:r?sqrt|log(?:2|10|1p|b)?|exp(?:2|10|m1)?|pow|asin|acos|acosh|atanh|[lt]gamma|fdivide|fmod)f?"
+    r"(?:_r[nzud])?\s*\("
+    # A quotient of elements.
+    r"|/=?\s*(?:\([^()]*\)\s*)?\(*\s*\w+\s*\["
+)
+_IS_NAN = re.compile(r"\bNAN\b|\bnan[fl]?\s*\(|_NaN\b")
+
+
+def _may_be_nan(evidence: Evidence) -> bool:
+    """Whether a program's check may meet NaN: a wrong kernel's, for that is what memory holds that nobody has set, or
+    one that roots, logarithms and quotients make, or the data hold.  Of other right programs it says nothing that
+    matters."""
+    if any(not run.is_right for run in evidence.runs):
+        return True
+    kernel, texts = evidence.bound.kernel, {file: without_comments(text) for file, text in evidence.source.items()}
+    text = reached_text(kernel.name, texts.get(kernel.file, ""))
+    return _MAKES_NAN.search(text) is not None or any(map(_IS_NAN.search, texts.values()))
+
+
 def host_remarks(by_variant: Mapping[str, Evidence]) -> list[Message]:
     """Return remarks on untidy host code, and on faults in it that no check of the lab judges."""
     faults = []
     for evidence in by_variant.values():
         asked = (spec.settings for spec in evidence.variant.checks if spec.check == "host_code")
         judged = [f for s in asked if isinstance(s, HostCodeSettings) for f in evidence.host.counted(s.of)]
-        faults += [*evidence.host.untidy, *(fault for fault in evidence.host.faults if fault not in judged)]
+        faults += [fault for fault in evidence.host.untidy if fault.message.id not in _OF_NAN or _may_be_nan(evidence)]
+        faults += [fault for fault in evidence.host.faults if fault not in judged]
     places: dict[tuple[str, Message], list[int]] = {}
     for fault in faults:
         lines = places.setdefault((fault.file, fault.message), [])

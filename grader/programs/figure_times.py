@@ -12,7 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from grader.message import Message, msg
 from grader.programs.printed import FEWEST_DIGITS, Number
@@ -48,6 +48,18 @@ _TOTAL = re.compile(
     r"|вся|все|полн|видеокарт|устройств|гпу|razem|suma|całk|łączn|łącz)",
     re.IGNORECASE,
 )
+_COPIES = re.compile(
+    r"\b(?:cop(?:y|ies|ied|ying)|memcp|transfer|upload|download|H2D|D2H|HtoD|DtoH|host.to.device|device.to.host"
+    r"|end.to.end|пересыл|передач|копи|kopi|skopi|przes|transmis)|\w\s*\+\s*\w",
+    re.IGNORECASE,
+)
+"""Words of a time that is one of copies too, or of nothing else."""
+_TOGETHER = re.compile(
+    r"\b(?:with|together|another|both|plus|after|then|row|since|пар|обе|оба|обо|подряд|вслед|после|вместе|затем|oba|obie"
+    r"|obu|po|z|wraz|kolei)(?:\b|(?<=[а-я])\w)|\+",
+    re.IGNORECASE,
+)
+"""Words of a time of several kernels."""
 _KERNEL = re.compile(r"\bkernel|\bядр|\bjądr|\bjadr", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]+")
 _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[^\W\d_A-Za-z]+")
@@ -290,7 +302,7 @@ def _of_nothing(numbers: Sequence[tuple[Seen, Number]], unit: tuple[str, float] 
     for seen, number in numbers:
         spans = (one for one in seen.spans if one.launches[0] == one.launches[1] and one.copies[0] == one.copies[1])
         empty = [one.taken for one in spans if one.taken is not None]
-        label = _label_of(number, _labels(seen.observation.launches))
+        label = labels_of(seen, [number])[id(number)]
         scale = unit[1] if unit is not None else 0.0
         near = [t for t in empty if abs(t.nanoseconds - number.value * scale) <= number.tolerance * scale * 1.01]
         # Some time is taken of a launch, or the program does so nowhere.
@@ -323,15 +335,46 @@ def _labels(launches: Iterable[SeenLaunch]) -> dict[str, str]:
     return {word: name for name, words in parts.items() for word in words if counts[word] == 1 and len(word) > 2}
 
 
-def _label_of(number: Number, labels: Mapping[str, str]) -> str:
-    """Return the kernel that the words before a number name last; "" where none does, or several in the line may."""
-    line = number.line
-    head = line[: line.find(number.before) + len(number.before)] if number.before else ""
-    found = [labels[word.lower()] for word in _WORD.findall(head) if word.lower() in labels]
-    if not found:
-        every = {labels[word.lower()] for word in _WORD.findall(line) if word.lower() in labels}
-        return every.pop() if len(every) == 1 else ""
-    return found[-1]
+def labels_of(seen: Seen, numbers: Sequence[Number]) -> dict[int, str]:
+    """Return, by number, the kernel whose its words say it is; "" where they name none, or may mean several."""
+    labels = _labels(seen.observation.launches)
+    found: dict[int, str] = {}
+    for _row, group in groupby(numbers, key=lambda number: number.row):
+        own = list(group)
+        found.update(zip(map(id, own), _labels_in_line(own, labels), strict=True))
+    return found
+
+
+MOST_BETWEEN = 2
+"""Words between the numbers of a list: a unit, and "vs"."""
+
+
+def _labels_in_line(numbers: Sequence[Number], labels: Mapping[str, str]) -> list[str]:
+    """Return the kernels whose the numbers of one line are: of a list of them each its own, else those named last."""
+
+    def named(text: str) -> list[str]:
+        words = (word.lower() for word in _WORD.findall(text))
+        return list(dict.fromkeys(labels[word] for word in words if word in labels))
+
+    line = numbers[0].line
+    every, nobody = named(line), ["" for _number in numbers]
+    if len(every) < 2:
+        return [*every, ""][:1] * len(numbers)
+    starts = [0, *(number.start for number in numbers)]
+    parts = [line[first:last] for first, last in pairwise(starts)]
+    first = named(parts[0])
+    if len(first) > 1:
+        words = max((len(_WORD.findall(part)) for part in parts[1:]), default=0)
+        is_list = len(first) == len(every) == len(numbers) and words <= MOST_BETWEEN
+        return first if is_list else nobody
+    if not first and named(line[starts[-1] :]):
+        return nobody  # They may stand behind their numbers.
+    found, last = [], ""
+    for part in parts:
+        own = named(part)
+        last = own[0] if len(own) == 1 else last if not own else ""
+        found.append(last)
+    return found
 
 
 def plain_names(launches: Iterable[SeenLaunch]) -> list[str]:
@@ -354,7 +397,8 @@ def of_rows(runs: Sequence[Seen]) -> Iterator[SeenFault]:
 def _of_row(seen: Seen) -> Iterator[tuple[Number, SeenFault]]:
     labels = _labels(seen.observation.launches)
     timed = [number for number in seen.numbers if id(number) in seen.readings]
-    own = {_label_of(number, labels) for number in timed}
+    label_of = labels_of(seen, timed)
+    own = set(label_of.values())
     rows_with_rate = {n.row for n in seen.numbers if unit_of(n, RATES) is not None}
     for number in timed:
         copied = [seen.copies(r.span) for r in seen.readings[id(number)] if not seen.launches(r.span)]
@@ -364,7 +408,7 @@ def _of_row(seen: Seen) -> Iterator[tuple[Number, SeenFault]]:
         if not readings or len(readings) < len(seen.readings[id(number)]):
             continue
         contents = [plain_names(seen.launches(reading.span)) for reading in readings]
-        label = _label_of(number, labels)
+        label = label_of[id(number)]
         if label and all(label not in kernels for kernels in contents) and number.digits > FEWEST_DIGITS:
             kernel = contents[0][0]
             place = _asked(seen, number, readings[0], label, labels)
@@ -372,7 +416,7 @@ def _of_row(seen: Seen) -> Iterator[tuple[Number, SeenFault]]:
             yield number, fault_at(number, msg("figures.of_other", row=label, kernel=kernel), *place)
             continue
         others = [[name for name in kernels if name != label and name in own] for kernels in contents]
-        if label and all(others) and not _TOTAL.search(number.line):
+        if label and all(others) and not _TOTAL.search(number.line) and not _TOGETHER.search(number.before):
             seen.mixed_up.add(number.row)
             first = next(x for x in seen.launches(readings[0].span) if x.kernel.rpartition("::")[2] == others[0][0])
             message = msg("figures.of_both", row=label, kernel=others[0][0], line=first.line)
@@ -398,7 +442,7 @@ def _asked(seen: Seen, number: Number, reading: Reading, label: str, labels: Map
 def _names_kernel(number: Number) -> bool:
     """Whether what stands last before a number, or heads its column, is a kernel's time."""
     near = re.split(r"[,;|()]", number.before.rstrip(" :="))[-1]
-    return (
+    return not _COPIES.search(f"{number.head} {near}") and (
         _KERNEL.search(number.head) is not None
         or re.search(rf"(?:{_KERNEL.pattern})\w*\s*\w*$", near, re.I) is not None
     )
@@ -408,6 +452,9 @@ def _with_copies(seen: Seen, number: Number, readings: Sequence[Reading], has_ra
     copies = [seen.copies(reading.span) for reading in readings]
     words = f"{number.head} {number.before}"
     if not all(copies) or _TOTAL.search(words) or _TOTAL.search(number.argument.code):
+        return
+    behind = re.match(r"[^,;|(]*\(([^()]*)\)", number.after)
+    if _COPIES.search(f"{words} {behind[1] if behind is not None else ''}"):
         return
     is_one_way = all(len({copy.way for copy in of_reading}) == 1 for of_reading in copies)
     if has_rate or _KERNEL.search(words) or (is_one_way and not _TOTAL.search(number.line)):
@@ -427,7 +474,7 @@ def _of_several(seen: Seen, number: Number, readings: Sequence[Reading]) -> Iter
     kernels = {name for reading in readings for name in plain_names(seen.launches(reading.span))}
     if min(counts) < 3 or len(kernels) != 1 or _TOTAL.search(number.line) or _TOTAL.search(number.argument.code):
         return
-    if any(len({_given(x) for x in seen.launches(reading.span)}) > 1 for reading in readings):
+    if any(len({given(x) for x in seen.launches(reading.span)}) > 1 for reading in readings):
         return  # Steps of one computation.
     output = seen.observation.stdout.decode("utf-8", "replace")
     if not re.search(rf"(?<![\d.]){counts[0]}(?![\d.])", output) and not re.search(
@@ -436,5 +483,5 @@ def _of_several(seen: Seen, number: Number, readings: Sequence[Reading]) -> Iter
         yield fault_at(number, msg("figures.of_all", count=counts[0], kernel=kernels.pop()))
 
 
-def _given(launch: SeenLaunch) -> tuple[object, ...]:
+def given(launch: SeenLaunch) -> tuple[object, ...]:
     return launch.grid, launch.block, *((a.value, a.serial, a.offset_bytes) for a in launch.arguments)

@@ -19,6 +19,7 @@ from grader.programs.figure_times import (
     Slot,
     agree,
     fault_at,
+    given,
     meant,
     of_rows,
     of_time,
@@ -32,6 +33,12 @@ from grader.programs.printed import FEWEST_DIGITS, Number, numbers_in
 from grader.programs.records import Observation
 from grader.submission.kernels.records import SeenFault, SeenLaunch
 
+_ONE_WAY = re.compile(
+    r"\b(?:read|writ|input|output|load|stor|чте|чита|запис|вход|выход|odczyt|zapis|wczyt|wejś|wyjś)", re.IGNORECASE
+)
+"""Words of a rate that is one of what is read, or of what is written, alone."""
+_BASE = re.compile(r"naive|simple|plain|basic|base|serial", re.IGNORECASE)
+"""In the name of a kernel that others are held against."""
 _SPEEDUP = re.compile(r"speed-?\s?up|faster|ускорени|быстрее|przyspiesz|szybci", re.IGNORECASE)
 
 
@@ -83,6 +90,8 @@ def _of_rate(numbers: Sequence[tuple[Seen, Number]], rate: tuple[str, float]) ->
     explained: dict[str, list[tuple[Number, Message]]] = defaultdict(list)
     looked_at = 0
     for seen, number in numbers:
+        if rate[0] == "bytes" and _ONE_WAY.search(f"{number.head} {number.line[: number.start]}"):
+            continue
         times = _times_in_line(seen, number) if number.digits >= FEWEST_DIGITS - 1 else []
         found: dict[str, Message] = {}
         slack = number.tolerance / abs(number.value) + 2e-3 if number.value else 0.0
@@ -91,7 +100,7 @@ def _of_rate(numbers: Sequence[tuple[Seen, Number]], rate: tuple[str, float]) ->
             launches = seen.launches(time.span)
             sizes = _used(seen, time.span.launches[1] - 1)
             work = float(sum(sizes)) if rate[0] == "bytes" else _operations(sizes)
-            if not work or len(plain_names(launches)) != 1:
+            if not work or len(plain_names(launches)) != 1 or _may_be_parts(seen, time):
                 continue
             is_known = True
             for name, ratio, message in _mistakes(rate, number, launches, work, time):
@@ -104,6 +113,23 @@ def _of_rate(numbers: Sequence[tuple[Seen, Number]], rate: tuple[str, float]) ->
     for rows in explained.values() if not explained["right"] else ():
         if rows and agree(len(rows), looked_at, FEWEST_DIGITS + 2):
             yield fault_at(*rows[0])
+
+
+def _may_be_parts(seen: Seen, time: Reading) -> bool:
+    """Whether launches of one time, or others of the same arrays, may each do a part of the work only."""
+    launches = seen.launches(time.span)
+    if len(launches) > 1 and time.parts == 1:
+        return True
+    last = launches[-1]
+    serials = {a.serial for a in last.arguments if a.buffer_bytes}
+    at = time.span.launches[1] - 1
+    # What is copied in anew is other work.
+    fills = [c.launches for c in seen.observation.copies if c.way == "in" and c.serial in serials]
+    begin = max((fill for fill in fills if fill <= at), default=0)
+    end = min((fill for fill in fills if fill > at), default=len(seen.observation.launches))
+    alike = [x for x in seen.observation.launches[begin:end] if x.kernel == last.kernel]
+    alike = [x for x in alike if {a.serial for a in x.arguments if a.buffer_bytes} == serials]
+    return len({given(x)[2:] for x in [*launches, *alike]}) > 1
 
 
 def _mistakes(
@@ -231,6 +257,10 @@ def _quotients(seen: Seen, number: Number) -> Iterator[tuple[str, float, Message
     if not own:
         return
     this = own[-1][1]
+    in_turn = _new_and_old(seen, number, [r for _n, r in own])
+    if in_turn is not None:
+        this = in_turn
+    is_clear = in_turn is not None or len({r.span.launches for _n, r in own}) == 1
     bases = [r for n, r in block if r.span is not this.span and (n.row < number.row or (n, r) in in_line)]
     over = msg("figures.upside_down")
     for base in bases:
@@ -238,18 +268,31 @@ def _quotients(seen: Seen, number: Number) -> Iterator[tuple[str, float, Message
         yield "right", quotient, over
         # Close to one either may be meant.
         if not 0.97 < quotient < 1.03:
-            yield "over", 1 / quotient, over
+            is_either = not is_clear and any(base is r for _n, r in own)
+            yield "right" if is_either else "over", 1 / quotient, over
         for factor in (1000, 10**6):
             yield "large", quotient * factor, msg("figures.speedup_large", factor=factor)
             yield "small", quotient / factor, msg("figures.speedup_small", factor=factor)
     if len(own) > 1:
         yield "one", 1.0, msg("figures.always_one")
     others = [(n, r) for n, r in block[:MOST_IN_BLOCK] if r.span is not this.span and seen.launches(r.span)]
-    for place, (_number, other) in enumerate(others if number.digits >= FEWEST_DIGITS - 1 else ()):
+    for place, (_number, other) in enumerate(others if is_clear and number.digits >= FEWEST_DIGITS - 1 else ()):
         if bases and other.span is not bases[0].span:
             kernel = plain_names(seen.launches(other.span))[0]
             message = msg("figures.speedup_of_other", kernel=kernel, own=plain_names(seen.launches(this.span))[0])
             yield f"other {place}", _length(bases[0]) / _length(other), message
+
+
+def _new_and_old(seen: Seen, number: Number, own: Sequence[Reading]) -> Reading | None:
+    """Return which of two kernels' times in one line is the new one; None where the words do not say so: whose speedup
+    it is may be either's, but for that over a kernel called naive."""
+    kernels = {name: r for r in own for name in plain_names(seen.launches(r.span))}
+    others = [name for name in kernels if not _BASE.search(name)]
+    words = " ".join([re.split(r"[:;|]", number.before)[-1], number.line[number.start :]]).lower()
+    is_named = any(name in words for name in [*map(str.lower, kernels), "naive", "наивн", "naiwn"])
+    if len(kernels) != 2 or len(others) != 1 or is_named:
+        return None
+    return kernels[others[0]]
 
 
 def _length(reading: Reading) -> float:

@@ -474,3 +474,19 @@ def _measures(text: str) -> bool:
         if differences & set(re.findall(r"\w+", argument)):
             return True
     return False
+
+
+_BEYOND = re.compile(r"\bf?abs[fl]?\s*\([^;{}]*\)\s*>=?|\b(?P<max>f?max[fl]?)\s*\([^;{}]*\bf?abs[fl]?\s*\(")
+
+
+def differences_looked_at(texts: Mapping[str, str]) -> list[tuple[str, int, bool]]:
+    """Return file and line where a difference is looked at for being too large, or for being the largest; which: by a
+    function for the larger of two numbers, or not.
+
+    texts: of files, by name.
+    """
+    return [
+        (file, text.count("\n", 0, match.start()) + 1, match["max"] is not None)
+        for file, text in texts.items()
+        for match in _BEYOND.finditer(text)
+    ]

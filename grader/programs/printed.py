@@ -67,7 +67,7 @@ class Number:
 
     tolerance: it may be off by that, for its digits.  digits: those that count.
     before, after: of its line, from the number before it and to the next.  head: what heads its column, "" for none.
-    row: which line of the output it is in.
+    row: which line of the output it is in.  start: where in the line it begins.
     """
 
     argument: Argument
@@ -78,6 +78,7 @@ class Number:
     after: str
     line: str
     row: int
+    start: int
     head: str = ""
 
 
@@ -94,10 +95,19 @@ def numbers_in(output: bytes, texts: Mapping[str, str]) -> list[Number]:
         if len(line) > MOST_CHARACTERS:
             continue
         mark = next((mark for mark in _COLUMNS if len(re.findall(mark, line.strip(" "))) > 1), "")
-        if mark and not any(c.isdigit() for c in line):
-            heads[mark] = re.split(mark, line.strip(" "))
+        columns = re.split(mark, line.strip(" ")) if mark else []
+        if not line.strip():
+            heads.clear()
+        elif mark and _APART.search(line) is None:
+            # Digits within words, "H2D", are none of a table's; a rule under a head is no other head.
+            if any(c.isalpha() for c in line):
+                heads[mark] = columns
         elif any(c.isdigit() for c in line):
-            found += _numbers_of(line, row, formats, mark, heads.get(mark, []) if mark else [])
+            head = heads.get(mark, [])
+            # A verdict behind all columns has no head.
+            is_one_more = len(columns) == len(head) + 1 and not any(c.isdigit() for c in columns[-1])
+            fits = len(head) == len(columns) or is_one_more
+            found += _numbers_of(line, row, formats, mark, head if fits else [])
     return found
 
 
@@ -127,7 +137,7 @@ def _numbers_of(line: str, row: int, formats: Sequence[Format], mark: str, heads
             column = len(re.findall(mark, line[:start].lstrip(" "))) if heads else 0
             head = heads[column] if column < len(heads) else ""
             around = line[earlier:start], line[end:later], line
-            found.append(Number(argument, float(text), 0.5 * 10.0**-decimals, digits, *around, row, head))
+            found.append(Number(argument, float(text), 0.5 * 10.0**-decimals, digits, *around, row, start, head))
     return found
 
 

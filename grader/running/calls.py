@@ -24,7 +24,7 @@ from grader.launching.backend import LaunchOutcome
 from grader.launching.kernel import shape_at
 from grader.launching.trial import Run
 from grader.message import msg
-from grader.programs.own_check import compares, comparisons_in
+from grader.programs.own_check import compares, comparisons_in, differences_looked_at
 from grader.programs.records import LIBRARY, CallLaunch, CallSeen, Observation, ProgramFinding
 from grader.ptx.records import Counters as LaunchCounters
 from grader.ptx.records import Hazard, LineCounter
@@ -457,12 +457,17 @@ def not_noticed(runs: Sequence[SeenRun], kernel: str, texts: Mapping[str, str]) 
             continue
         differences = list(_signed(texts)) if one.what in ("smaller", "larger") else []
         way = "signed" if len(differences) == 1 else "not_noticed"
-        differences += _beyond(texts) if one.what == "nan" else comparisons_in(texts) if one.what == "alone" else ()
+        what = str(one.what)
+        differences += comparisons_in(texts) if one.what == "alone" else ()
+        if one.what == "nan":
+            beyond = differences_looked_at(texts)
+            differences += [place[:2] for place in beyond]
+            what = "nan_by_max" if beyond and all(is_max for _file, _line, is_max in beyond) else "nan"
         if len(differences) == 1:
             file, line = differences[0]
         kind: FaultKind = "half_blind" if one.what in ("smaller", "larger") else "copy"
         data = {"kernel": kernel} if one.what == "alone" else {}
-        yield HostFault(kind, file, line, msg(f"checks.host_code.{way}_{one.what}", **data))
+        yield HostFault(kind, file, line, msg(f"checks.host_code.{way}_{what}", **data))
 
 
 def _signed(texts: Mapping[str, str]) -> Iterator[tuple[str, int]]:
@@ -471,16 +476,6 @@ def _signed(texts: Mapping[str, str]) -> Iterator[tuple[str, int]]:
         for number, row in enumerate(text.split("\n"), 1):
             if any(not _MAGNITUDE.search(row[: match.start()]) for match in _DIFFERENCE.finditer(row)):
                 yield file, number
-
-
-_BEYOND = re.compile(r"\bf?abs[fl]?\s*\([^;{}]*\)\s*>=?|\bf?max[fl]?\s*\([^;{}]*\bf?abs[fl]?\s*\(")
-
-
-def _beyond(texts: Mapping[str, str]) -> Iterator[tuple[str, int]]:
-    """Yield the lines in which a difference is looked at for being too large, or for being the largest."""
-    for file, text in texts.items():
-        for match in _BEYOND.finditer(text):
-            yield file, text.count("\n", 0, match.start()) + 1
 
 
 # `errors(gold, gold, n)`, `equal(a.begin(), a.end(), a.begin())`, `fabs(h[i] - h[i])`, `h[i] != h[i]`.

@@ -241,6 +241,11 @@ OWN_CHECK: Texts = {
         "The program's own check takes NaN for right: with NaN in place of all results it still called them right. "
         "Every comparison with NaN is false: write !(difference <= tolerance) for an error."
     ),
+    "not_noticed_nan_by_max": N_(
+        "The program's own check takes NaN for right: with NaN in place of all results it still called them right. "
+        "fmax and std::max pass over NaN where the largest difference is looked for: count the elements with "
+        "!(difference <= tolerance) instead."
+    ),
     "not_noticed_all": N_(
         "The program's own check does not look at this launch's results: with all that is copied to the host made "
         "wrong it still called them right. Which arrays does it compare?"

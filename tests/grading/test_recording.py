@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from grader.grading.recording import observation_remarks, variant_record
+import pytest
+
+from grader.grading.recording import host_remarks, observation_remarks, variant_record
 from grader.lab.compare import Difference
 from grader.launching.backend import LaunchOutcome
 from grader.message import msg
 from grader.result import CaseKind
+from grader.running.evidence import HostCode, HostFault
 from grader.submission.kernels.records import ObservedRuns, SeenRun
 from grader.words import text, told
 from tests.checks.evidence_factory import evidence, run
@@ -48,3 +51,27 @@ def test_a_line_in_another_file_than_the_programs_is_told_with_that_file() -> No
     runs = [SeenRun(files, cause=cause, cause_file=file, cause_line=7) for file in files]
     at_home, elsewhere = (text(observation_remarks(ObservedRuns((run,)))[0]) for run in runs)
     assert "(line 7)" in at_home and "(kernels.cuh, line 7)" in elsewhere
+
+
+@pytest.mark.parametrize(
+    ("body", "is_right", "is_told"),
+    [
+        ("out[i] = sum / (2 * RADIUS + 1);", True, False),
+        ("out[i] = sum / (2 * RADIUS + 1);", False, True),
+        ("out[i] = rsqrtf(in[i]);", True, True),
+        ("out[i] = in[i] / (float)weights[i];", True, True),
+        ("out[i] = in[i]; }\nvoid f() { in[0] = NAN;", True, True),
+        ("out[i] = in[i]; }\nvoid f() { bad += isnan(got[0]);", True, False),
+    ],
+)
+def test_that_a_check_takes_nan_for_right_is_told_where_there_may_be_some(
+    body: str, is_right: bool, is_told: bool
+) -> None:
+    fault = HostFault("copy", "transpose.cu", 9, msg("checks.host_code.not_noticed_nan"))
+    difference = Difference(total=4096, mismatches=0 if is_right else 7, name="out")
+    own = evidence(
+        source={"transpose.cu": f"__global__ void tiled(const float *in, float *out, int rows, int cols) {{ {body} }}"},
+        host=HostCode(is_there=True, untidy=(fault,)),
+        runs=(run("correct", difference),),
+    )
+    assert len(host_remarks({"padded": own})) == is_told

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 
 from grader.programs.figures import wrong_figures
@@ -160,6 +161,10 @@ def copy(way: str, line: int, launches: int) -> SeenCopy:
         ("total % ms", 1, []),
         ("GPU % ms", 1, []),
         ("with copies % ms", 1, []),
+        ("ядро с пересылкой данных: % мс", 1, []),
+        ("kernel, z kopiowaniem % ms", 1, []),
+        ("H2D+kernel+D2H % ms", 1, []),
+        ("kernel % ms (copy included)", 1, []),
         ("kernel % ms", 0, []),
     ],
 )
@@ -170,7 +175,9 @@ def test_copies_in_the_time_of_a_kernel(form: str, copied: int, expected: list[t
     assert told(observed, f'printf("%s {form.replace("%", "%f")}\\n", name, t);') == expected
 
 
-@pytest.mark.parametrize(("head", "expected"), [("kernel", [(CALL, "of_copy")]), ("copied", [])])
+@pytest.mark.parametrize(
+    ("head", "expected"), [("kernel", [(CALL, "of_copy")]), ("copied", []), ("copy before kernel", [])]
+)
 def test_the_time_of_a_copy_as_a_kernels(head: str, expected: list[tuple[int, str]]) -> None:
     spans = [TimedSpan(ms * 1e6, (at, at), (at, at + 1), "a.cu", ASKED, 30) for at, ms in enumerate((NAIVE, SHARED))]
     copies = [copy("in", 33, 0), copy("in", 33, 1)]
@@ -260,6 +267,112 @@ def test_speedups_of_two_kernels_in_a_line(speedup: float, expected: list[tuple[
     output = f"naive {NAIVE:.5f} ms, shared {SHARED:.5f} ms, speedup {speedup:.5f}\n"
     call = 'printf("naive %f ms, shared %f ms, speedup %f\\n", a, b, c);'
     assert told(run(output, ROWS), call) == expected
+
+
+@pytest.mark.parametrize(
+    ("form", "values", "expected"),
+    [
+        ("naive, shared: %, % ms", (NAIVE, SHARED), []),
+        ("naive, shared: %, % ms", (SHARED, NAIVE), [(CALL, "of_other")]),
+        ("shared vs naive: % ms vs % ms", (SHARED, NAIVE), []),
+        ("naive/shared %/% ms", (NAIVE, SHARED), []),
+        # Behind their numbers, and of another count.
+        ("% ms naive, % ms shared", (NAIVE, SHARED), []),
+        ("naive and shared, the latter: % ms", (SHARED,), []),
+        ("naive % ms, shared % ms", (SHARED, NAIVE), [(CALL, "of_other")]),
+        # Of both, as the words say, and not.
+        ("naive and shared together: % ms, naive alone % ms", (NAIVE + SHARED, NAIVE), []),
+        ("naive % ms, one after another with shared % ms", (NAIVE, NAIVE + SHARED), []),
+        ("naive % ms, shared % ms", (NAIVE, NAIVE + SHARED), [(CALL, "of_both")]),
+    ],
+)
+def test_whose_the_times_of_a_line_are(form: str, values: Sequence[float], expected: list[tuple[int, str]]) -> None:
+    times = by_events((NAIVE, (0, 1)), (SHARED, (1, 2)), (NAIVE + SHARED, (0, 2)))
+    line = form
+    for value in values:
+        line = line.replace("%", f"{value:.5f}", 1)
+    arguments = ", ".join("ab"[: len(values)])
+    # Of one number, or of two runs of the program that agree.
+    assert told(run(f"{line}\n", times), f'printf("{form.replace("%", "%f")}\\n", {arguments});') == expected
+
+
+@pytest.mark.parametrize(
+    ("form", "values", "speedup", "expected"),
+    [
+        # What is held against naive is the new one, wherever it stands.
+        ("shared % ms against naive % ms: speedup %", (SHARED, NAIVE), NAIVE / SHARED, []),
+        ("shared % ms against naive % ms: speedup %", (SHARED, NAIVE), SHARED / NAIVE, [(CALL, "upside_down")]),
+        ("naive % ms, shared % ms, naive is faster % times", (NAIVE, SHARED), SHARED / NAIVE, []),
+    ],
+)
+def test_which_of_two_times_is_the_new_one(
+    form: str, values: Sequence[float], speedup: float, expected: list[tuple[int, str]]
+) -> None:
+    line = form
+    for value in (*values, speedup):
+        line = line.replace("%", f"{value:.5f}", 1)
+    assert told(run(f"{line}\n", ROWS), f'printf("{form.replace("%", "%f")}\\n", a, b, c);') == expected
+
+
+@pytest.mark.parametrize("speedup", [NAIVE / SHARED, SHARED / NAIVE])
+def test_of_two_kernels_neither_of_which_is_naive_either_may_be_the_new_one(speedup: float) -> None:
+    output = f"padded {NAIVE:.5f} ms, shared {SHARED:.5f} ms, speedup {speedup:.5f}\n"
+    call = 'printf("padded %f ms, shared %f ms, speedup %f\\n", a, b, c);'
+    assert told(run(output, ROWS, ("mulPadded", "mulShared")), call) == []
+
+
+@pytest.mark.parametrize(
+    ("between", "head", "expected"),
+    [
+        ("", "| name | H2D, us |", []),
+        ("\n", "", []),
+        ("|------|----|\n", "", [(CALL, "unit")]),
+        ("", "", [(CALL, "unit")]),
+    ],
+)
+def test_a_head_is_that_of_its_own_table(between: str, head: str, expected: list[tuple[int, str]]) -> None:
+    rows = "".join(f"| {name} | {time * 1e3:.3f} |\n" for name, time in (("naive", NAIVE), ("shared", SHARED)))
+    output = f"| name | time, ms |\n{between}{head}\n{rows}" if head else f"| name | time, ms |\n{between}{rows}"
+    assert told(run(output, ROWS), 'printf("| %s | %f |\\n", name, t);') == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("bandwidth", [(CALL, "bytes_once")]),
+        ("read bandwidth", []),
+        ("written", []),
+        ("скорость чтения", []),
+        ("zapis", []),
+    ],
+)
+def test_a_rate_of_what_is_read_alone(words: str, expected: list[tuple[int, str]]) -> None:
+    output = "".join(
+        f"{name} {t:.5f} ms, {words} {1.5 * BYTES / 1e6 / t:.7f} GB/s\n"
+        for name, t in (("naive", NAIVE), ("shared", SHARED))
+    )
+    assert told(run(output, ROWS), f'printf("%s %f ms, {words} %f GB/s\\n", name, t, r);') == expected
+
+
+@pytest.mark.parametrize("kind", ["apart", "together", "by number"])
+def test_of_halves_no_rate_is_known(kind: str) -> None:
+    """Two launches of each kernel do a half of the work each: the second from the middle on."""
+    halves = [launch(kernel, 20) for kernel in ("mulNaive", "mulNaive", "mulShared", "mulShared")]
+    for at in (1, 3):
+        arguments = halves[at].arguments
+        half = [msgspec.structs.replace(one, offset_bytes=BYTES // 2) for one in arguments]
+        number = SeenArgument("start", "int", value=512)
+        halves[at] = msgspec.structs.replace(
+            halves[at], arguments=tuple(half) if kind != "by number" else (*arguments, number)
+        )
+    own = {"naive": NAIVE, "shared": SHARED}
+    parts = [(0, 2), (2, 4)] if kind == "together" else [(0, 1), (2, 3)]
+    times = by_events(*zip(own.values(), parts, strict=True))
+    share = 3.0 if kind == "together" else 1.5
+    rows = [f"{name} {t:.5f} ms, {share * BYTES / 1e6 / t:.7f} GB/s\n" for name, t in own.items()]
+    observed = run("".join(rows), times)
+    observed.launches = halves
+    assert told(observed, 'printf("%s %f ms, %f GB/s\\n", name, t, r);') == []
 
 
 def test_what_runs_beside_each_other_is_not_looked_at() -> None:

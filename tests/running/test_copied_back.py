@@ -324,6 +324,22 @@ def test_what_a_check_does_not_notice_is_told_where_results_are_compared(
 @pytest.mark.parametrize(
     ("text", "told"),
     [
+        ("\nif (fabsf(got[i] - want[i]) > 1e-3f) bad++;", (2, "not_noticed_nan")),
+        ("\nworst = std::fmax(worst, std::fabs(got[i] - want[i]));", (2, "not_noticed_nan_by_max")),
+        ("\nworst = std::max(worst, std::abs(got[i] - want[i]));", (2, "not_noticed_nan_by_max")),
+        ("float d = got[i] - want[i];\nif (d * d > 1e-3f) bad++;", (9, "not_noticed_nan")),
+    ],
+)
+def test_what_keeps_a_check_from_seeing_nan(text: str, told: tuple[int, str]) -> None:
+    run, _texts = program("k<<<1, 32>>>(d);")
+    run = replace(run, unnoticed=(SeenBlind("k", "a.cu", 9, "nan"),))
+    (fault,) = not_noticed([run], "k", {"a.cu": text})
+    assert (fault.line, fault.message.id.rpartition(".")[2]) == told
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
         ("bad = errors(gold, gold, n);", [(1, "compared_with_itself", "gold")]),
         ("\nif (std::equal(a.begin(), a.end(), a.begin())) ok();", [(2, "compared_with_itself", "a")]),
         ("bad += fabsf(got[i] - got[i]) > 1e-3f;", [(1, "compared_with_itself", "got")]),
