@@ -248,10 +248,3 @@ def test_a_sentence_without_a_full_stop_gets_one_before_the_next() -> None:
 def test_a_refusal_names_files_as_the_student_does(reason: str, path: str, shown: str) -> None:
     i18n.use("en")
     assert words.text(msg("session.refused", reason=reason, path=path)) == shown
-
-
-def test_a_list_whose_numbers_all_became_one_shows_it_once() -> None:
-    shown = words.said(msg("programs.smaller", name="n", before="256, 1024", after="128, 128"))
-    assert "with 128 in place of 256, 1024 (n)" in shown
-    other = words.said(msg("programs.smaller", name="n", before="64, 1024", after="64, 128"))
-    assert "with 64, 128 in place of 64, 1024 (n)" in other

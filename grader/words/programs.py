@@ -12,15 +12,10 @@ def changed(before: str, name: str) -> str:
     return f"{before} ({name})" if name not in ("", before) else before
 
 
-def once(after: str) -> str:
-    """What a number became, or a list of them: one number where all are the same."""
-    return after.partition(",")[0] if len({one.strip() for one in after.split(",")}) == 1 else after
-
-
 def smaller(name: str, before: str, after: str) -> str:
     """A program that was run again with one of its numbers made smaller."""
     text = _("The program is beyond the limits of this run: this is a run with {after} in place of {before}.")
-    return text.format(after=once(after), before=changed(before, name))
+    return text.format(after=after, before=changed(before, name))
 
 
 PROGRAMS: Texts = {
@@ -411,7 +406,7 @@ def absent(why: str) -> str:
 def smaller_program(name: str, before: str, after: str) -> str:
     """A program that was run with one of its numbers made smaller."""
     text = _("The program was run with {after} in place of {before}: it is too large to run as it is.")
-    return text.format(after=once(after), before=changed(before, name))
+    return text.format(after=after, before=changed(before, name))
 
 
 def _at(why: str, line: int, in_file: str) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from grader.i18n import _, decimal, form_of, language, ngettext
 from grader.words import N_, Texts
 from grader.words.advice import OF_HOST, OWN_CHECK
-from grader.words.programs import changed, once
+from grader.words.programs import changed
 
 
 def reads(reads: float, allowed: float) -> str:
@@ -28,7 +28,7 @@ def stopped(line: int = 0) -> str:
 def smaller(name: str, before: str, after: str) -> str:
     """A program that came to its end with one of its numbers made smaller alone."""
     text = _("The program was seen to its end only with {after} in place of {before}.")
-    return text.format(after=once(after), before=changed(before, name))
+    return text.format(after=after, before=changed(before, name))
 
 
 HOST_CODE: Texts = {
