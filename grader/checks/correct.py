@@ -397,7 +397,8 @@ def judge_ragged_sizes(evidence: Evidence, settings: Settings) -> Verdict:
     runs = evidence.runs_of("ragged")
     named = [run for run in runs if not run.drawn]
     if not runs:
-        return not_applicable(msg("checks.ragged_sizes.no_sizes"))
+        is_fixed = evidence.interpretation is not None and bool(evidence.interpretation.pinned)
+        return not_applicable(msg("checks.ragged_sizes.one_size" if is_fixed else "checks.ragged_sizes.no_sizes"))
     everywhere = {(h.file, h.line) for h in evidence.hazards("out_of_bounds")}
     unguarded = next((run for run in runs if _outside(run, everywhere)), None)
     if unguarded is not None:

@@ -12,6 +12,7 @@ from math import prod
 import numpy as np
 
 from grader.checks.base import Verdict, errored, failed, file_of_launch, not_applicable, not_measured, passed, remedy
+from grader.devices import MAX_THREADS_PER_BLOCK
 from grader.diagnosis.text import difference_msg, hazard_msg
 from grader.lab import formula
 from grader.lab.checks import CaseSettings
@@ -327,7 +328,24 @@ def _hint(plan: LaunchPlan, axis: int) -> Message:
         return msg("checks.grids.hint_fixed", axis="xyz"[axis], tile=plan.tile[axis])
     if _is_rounded_up(plan, axis):
         return msg("checks.grids.hint_other_extent", extent=plan.covers[axis], tile=plan.tile[axis])
+    if plan.tile[axis] == 1:
+        step = _divisor(plan, axis)
+        if step and plan.block[axis] == 1 and prod(plan.block) * step <= MAX_THREADS_PER_BLOCK:
+            sides = [*plan.block[:axis], step]
+            return msg(
+                "checks.grids.hint_one_thread", axis="xyz"[axis], step=step, sides=", ".join(str(n) for n in sides)
+            )
+        return msg("checks.grids.hint_one_element", axis="xyz"[axis])
     return msg("checks.grids.hint", tile=plan.tile[axis])
+
+
+def _divisor(plan: LaunchPlan, axis: int) -> int:
+    """What the size that an axis runs over is divided by, and rounded up, for its blocks; 0 where it is not."""
+    text, name = plan.grid_formula[axis], plan.covers[axis]
+    if formula.names_of(text) != {name}:
+        return 0
+    steps = range(2, MAX_THREADS_PER_BLOCK + 1)
+    return next((s for s in steps if all(formula.integer(text, {name: n}) == -(-n // s) for n in (s, s + 1, 7 * s))), 0)
 
 
 def _is_rounded_up(plan: LaunchPlan, axis: int) -> bool:

@@ -112,7 +112,7 @@ def predict_all(
             )
     own = {v.name: v for v in lab.variants}
     unknown = {key: reference_target(lab, own[name]).kernel for name, key in beside.values() if key not in _known}
-    at_sizes = {name: _as_launched_at_most(kernel) for name, kernel in right.items()} | unknown
+    at_sizes = {name: _as_launched_at_most(kernel, sizes) for name, kernel in right.items()} | unknown
     of_lab = stores_of(processor, ProgramStore(compiler.of_lab, ARCHITECTURE), compiler.of_lab)
     launches = {
         key: kernel
@@ -168,16 +168,19 @@ def _is_right(evidence: Evidence) -> bool:
     return bool(runs) and all(run.output_is_right for run in runs) and evidence.halo is None
 
 
-def _as_launched_at_most(kernel: BoundKernel) -> BoundKernel | Message:
-    """The kernel with the block that its program launches at the largest of its own sizes; why it is not predicted
-    where more would have to be another there than was seen.
+def _as_launched_at_most(kernel: BoundKernel, sizes: Sizes) -> BoundKernel | Message:
+    """The kernel with the block that its program was seen to launch at these sizes but for what the grid covers, else
+    launches at the largest of its own; why it is not predicted where more would have to be another there than was seen.
 
-    It may have been graded with the block of a smaller size: `run<16>(64); run<512>(1 << 24);`.
+    It may have been graded with the block of a smaller size: `run<16>(64); run<512>(1 << 24);`, `n < 7 ? 256 : 96`.
     """
     plan = kernel.interpretation.launch
     source = next((s for s in kernel.submission.sources if s.file == kernel.binding.kernel.file), None)
     if source is None or plan.block_formula or kernel.interpretation.origins.block == "stated":
         return kernel
+    at_sizes = _blocks_seen_at(kernel, sizes)
+    if len(at_sizes) == 1:
+        return _with_block(kernel, at_sizes.pop())
     blocks = [
         (work, site.block)
         for site in find_launches(parse(source))
@@ -188,7 +191,25 @@ def _as_launched_at_most(kernel: BoundKernel) -> BoundKernel | Message:
     largest = [block for work, block in blocks if work == most]
     if not largest or plan.block in largest or all(work == most for work, _block in blocks):
         return kernel
-    block = largest[0]
+    return _with_block(kernel, largest[0])
+
+
+def _blocks_seen_at(kernel: BoundKernel, sizes: Sizes) -> set[tuple[int, int, int]]:
+    """The blocks that the program was seen to launch where the sizes that no grid covers were these; none where the
+    grid covers all sizes that the kernel is handed."""
+    covered = {name for over in kernel.interpretation.launch.covers for name in over.split("*")}
+    parameters = zip(kernel.interpretation.roles, kernel.binding.kernel.parameters, strict=True)
+    wanted = {p.name: sizes[role] for role, p in parameters if role in sizes and role not in covered}
+    seen = [x for x in kernel.submission.observed.launches if x.kernel == kernel.binding.kernel.name and not x.refused]
+    at_sizes = (x for x in seen if wanted and wanted.items() <= {a.name: a.value for a in x.arguments}.items())
+    return {x.block for x in at_sizes if is_possible_block(x.block)}
+
+
+def _with_block(kernel: BoundKernel, block: tuple[int, int, int]) -> BoundKernel | Message:
+    """The kernel with another block, as far as nothing else of its launch has to be another with it."""
+    plan = kernel.interpretation.launch
+    if plan.block == block:
+        return kernel
     if "<" in kernel.binding.expression or plan.grid_formula or (plan.shared_bytes and not plan.shared_formula):
         return msg("predict.other_block", threads=prod(block))
     axes = zip(plan.tile, plan.block, block, strict=False)

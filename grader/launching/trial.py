@@ -189,6 +189,10 @@ class Trials:
         """Return the outcome of a launch that is not made: arrays too large for the emulator, a grid of no blocks."""
         if not self.programs.makes_machine_code and self._bytes_at(sizes) > self._most_bytes():
             line = kernel.interpretation.launch.line or kernel.binding.kernel.line
+            fixed = dict(kernel.interpretation.pinned)
+            if any(sizes.get(name) == value for name, value in fixed.items()):
+                # The program's own sizes: no tile of its makes them so large.
+                return LaunchOutcome("unsupported", reason="own_sizes", said=msg("launches.own_sizes"), line=line)
             return LaunchOutcome("fault", reason="too_large", line=line)
         if min(kernel.geometry(sizes).grid) < 1:
             return LaunchOutcome("impossible", reason="no_blocks", said=msg("launches.no_blocks"))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from grader.repair import nodes
 from grader.repair.function import Change, Function, Variable, parameter_nodes
 from grader.repair.host_arguments import Host, statement_of
-from grader.repair.launch_sites import Launch, axes_of, callee_of, rows_of, source_of
+from grader.repair.launch_sites import Launch, axes_of, callee_of, rows_of, sides_given, source_of
 from grader.repair.launches import named_like, shared_changes
 from grader.submission.cpp.tree import LOOPS, ParsedFile, declared_name
 
@@ -116,6 +116,10 @@ def _is_pointer(function: Function, node: Node, variables: Mapping[str, Variable
     return False if node.type in ("number_literal", "binary_expression") else None
 
 
+MAX_SIDE = 32
+"""The longest side of a square block that a device runs."""
+
+
 def flat_changes(launch: Launch, constants: Mapping[str, int]) -> Iterator[Change]:
     """Yield the two sides of a block that is given all of its threads along x: `dim3(T, T)` for `dim3(T * T)`, and for
     a number that is the square of one of the kernel's constants."""
@@ -127,10 +131,22 @@ def flat_changes(launch: Launch, constants: Mapping[str, int]) -> Iterator[Chang
     pairs = [(function.text(one), function.text(other))] if one is not None and other is not None else []
     threads = function.parsed.constants.evaluate(function.text(side))
     pairs += [(name, name) for name, value in constants.items() if value * value == threads]
+    if threads is not None and 1 < threads <= MAX_SIDE:
+        # The side alone: `dim3(T)` for `dim3(T, T)`.
+        pairs.append((function.text(axes[0]), function.text(axes[0])))
     is_number = axes[0] == launch.block or axes[0].parent is None or axes[0].parent.type == "init_declarator"
     for x, y in dict.fromkeys(pairs):
         text = f"dim3({x}, {y})" if is_number else f"{x}, {y}"
         yield function.replacement("launch", axes[0], text, 1.2, "block", "flat")
+
+
+def given_block_changes(parsed: ParsedFile) -> Iterator[Change]:
+    """The same of blocks of one side that no launch names, as those that a function is handed: `dim3 block(TILE)`."""
+    for function, _declared, axes in sides_given(parsed, of_blocks=True):
+        threads = parsed.constants.evaluate(function.text(source_of(function, axes[0])))
+        if threads is not None and 1 < threads <= MAX_SIDE:
+            text = function.text(axes[0])
+            yield function.replacement("launch", axes[0], f"{text}, {text}", 1.2, "block", "flat")
 
 
 # -- one launch ------------------------------------------------------------------------

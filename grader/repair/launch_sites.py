@@ -268,12 +268,13 @@ def _fields_of(parsed: ParsedFile, name: str) -> list[str]:
     return [declared_name(inner) for row in rows for inner in row.children_by_field_name("declarator")]
 
 
-def sides_given(parsed: ParsedFile) -> Iterator[tuple[Function, Node, list[Node]]]:
+def sides_given(parsed: ParsedFile, *, of_blocks: bool = False) -> Iterator[tuple[Function, Node, list[Node]]]:
     """Yield the sides of each `dim3 grid((n + 15) / 16, (m + 15) / 16)` that no launch of its function names, and where
-    it is declared."""
+    it is declared; of_blocks: those of each `dim3 block(16)`, which has one."""
     launches = launches_of(parsed)
     for function in host_functions(parsed):
-        named = {function.text(launch.grid) for launch in launches if launch.function.item == function.item}
+        own = [launch for launch in launches if launch.function.item == function.item]
+        named = {function.text(node) for launch in own for node in (launch.grid, launch.block)}
         for node in function.nodes:
             type_node = node.child_by_field_name("type") if node.type == "declaration" else None
             if type_node is None or function.text(type_node).removeprefix("const ").strip() != "dim3":
@@ -285,7 +286,8 @@ def sides_given(parsed: ParsedFile) -> Iterator[tuple[Function, Node, list[Node]
                 axes = arguments_of(given) if given is not None and given.type == "call_expression" else None
                 axes = axes or (listed(given) if given is not None else [])
                 is_grid = len(axes) > 1 and all("/" in function.text(axis) for axis in axes[:2])
-                if is_grid and declared_name(declarator) not in named:
+                is_block = len(axes) == 1 and axes[0].type in ("identifier", "number_literal", *NAMES)
+                if (is_block if of_blocks else is_grid) and declared_name(declarator) not in named:
                     yield function, declarator, axes
 
 

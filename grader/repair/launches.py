@@ -240,6 +240,20 @@ _SQUARE = re.compile(r"\b([A-Za-z_]\w*) ?\* ?\1\b")
 _LEAST = re.compile(r"\bmin\w*\s*\(|\?", re.IGNORECASE)
 
 
+_DYNAMIC, _OF_FILE = re.compile(r"\bextern\b[^;]*__shared__"), re.compile(r"(?m)^extern\b[^;\n]*__shared__")
+
+
+def _may_use_bytes(launch: Launch) -> bool:
+    """Whether a launched kernel, or what it calls in its file, has an array whose size its launches give; True of one
+    whose text is not in the file."""
+    parsed = launch.function.parsed
+    item = parsed.functions.get(launch.callee)
+    if item is None or _OF_FILE.search(parsed.text(parsed.root)):
+        return True
+    named = (parsed.functions.get(name) for name in parsed.words(item.node))
+    return any(_DYNAMIC.search(parsed.text(other.node)) for other in (item, *named) if other is not None)
+
+
 def shared_changes(launch: Launch, constants: Mapping[str, int]) -> Iterator[Change]:
     """Yield other numbers of bytes of dynamic shared memory; constants: see `launch_changes`."""
     function = launch.function
@@ -253,6 +267,8 @@ def shared_changes(launch: Launch, constants: Mapping[str, int]) -> Iterator[Cha
     first, last = ([], [threads]) if threads and threads in written else ([threads] if threads else [], [])
     factors = list(dict.fromkeys([*first, *scalars, *constants, *last]))[:MAX_FACTORS]
     if launch.shared is None:
+        if not _may_use_bytes(launch):
+            return
         for factor in factors:
             edit = function.inserted(launch.block.end_byte, f", {factor} * sizeof(float)")
             yield Change("launch", launch.line, (edit,), 2.2, "shared_bytes", "no_bytes")

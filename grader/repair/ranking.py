@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from grader.checks import checks_with
 from grader.launching.kernel import BoundKernel, block_of, grid_of
 from grader.repair.barriers import barrier_changes
-from grader.repair.blocks import flat_changes, limit_changes, other_arguments
+from grader.repair.blocks import flat_changes, given_block_changes, limit_changes, other_arguments
 from grader.repair.clues import Clues, clues_of
 from grader.repair.comparisons import index_changes
 from grader.repair.conditions import clip_changes, guard_changes, surplus_changes
@@ -210,7 +210,7 @@ def ranked(
         given = [c for row in of_rows for c in (*grid_changes(row), *shared_changes(row, values))]
         by_cost += [
             (change.cost + shifts.get(change.group, 0.0) - OF_ROWS, change, False)
-            for change in (*given, *given_grid_changes(parsed))
+            for change in (*given, *given_grid_changes(parsed), *given_block_changes(parsed))
         ]
         for launch, subject in launches:
             # What a kernel is handed then only a run shows.

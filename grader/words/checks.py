@@ -445,6 +445,9 @@ RAGGED_SIZES: Texts = {
     ),
     "takes_no_size": N_("The kernel does not take the size, so only multiples of the tile can be required."),
     "no_sizes": N_("The lab sets no such sizes for this kernel."),
+    "one_size": N_(
+        "How the program launches this kernel is known at a size of its own alone, so that no other is asked of it."
+    ),
     "passed": Plural("Right at {n} size not divisible by the tile.", "Right at {n} sizes not divisible by the tile."),
     "hint_guard": N_(
         "At such a size the last blocks have threads outside the data, and some threads have less to do than others: "

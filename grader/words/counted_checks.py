@@ -444,6 +444,14 @@ GRIDS: Texts = {
         "{tile} rounds down, even inside ceil(): there one of the two must be a float first. Surplus "
         "threads need a guard, where there is none yet."
     ),
+    "hint_one_thread": N_(
+        "The number of blocks along {axis} is right for blocks of {step} threads along {axis}, but these have one: a "
+        "side that dim3 is not given is 1. Give the block all of its sides where it is defined: dim3({sides})."
+    ),
+    "hint_one_element": N_(
+        "A block has one thread along {axis}, so that it covers one element there: give the block more threads along "
+        "{axis}, or launch as many blocks along it as there are elements."
+    ),
     "hint_other_extent": N_(
         "The number of blocks is rounded up, but from another extent: there are {extent} elements along this axis, so "
         "that ({extent} + {tile} - 1) / {tile} blocks are needed."

@@ -172,6 +172,10 @@ LAUNCHES: Texts = {
     "repeat_input_changed": N_("The first launch gives the right result, but a second one writes to an input."),
     "repeat_guard": N_("Launched again with other data, the kernel writes outside its arrays."),
     "too_large": N_("Its blocks cover so many elements that the smallest size divisible by them is too large to run."),
+    "own_sizes": N_(
+        "the kernel can be launched at the program's own sizes alone, as far as is known, and these are too large to "
+        "be run here"
+    ),
     "hint_too_large": N_(
         "Check the tile: its side is usually 16 or 32. If a block covers fewer elements than the grader "
         "worked out, state it in submission.yaml (tile)."

@@ -28,12 +28,13 @@ def launched(
     swapped: bool = False,
     name: str = "correct",
     body: str = "",
+    block: tuple[int, int, int] = (32, 32, 1),
 ) -> Check:
     """What a check says of a kernel that is wrong at 40 × 70, launched on a grid of these formulas; body: what the
     function does that it calls."""
-    given = evidence(requested=replace(site((32, 32, 1)), seems_swapped=swapped))
+    given = evidence(requested=replace(site(block), seems_swapped=swapped))
     assert given.interpretation is not None
-    plan = replace(given.interpretation.launch, covers=covers, tile=tile, grid_formula=grid)
+    plan = replace(given.interpretation.launch, block=block, covers=covers, tile=tile, grid_formula=grid)
     wrong: Run = replace(run("correct", difference, status=status), sizes=OBLONG)
     interpretation = replace(given.interpretation, launch=plan, zeroed=zeroed)
     own = given.bound.kernel
@@ -118,6 +119,21 @@ def test_tiles_numbered_along_one_axis() -> None:
     row = launched("rows * cols / 256", covers=("rows*cols",), tile=(256,))
     assert "a grid of 10×1 blocks at rows = 40, cols = 70: along x it covers 2560 of 2800 elements" in row.message
     assert "Round the number of blocks up: (n + 256 - 1) / 256." in row.hint
+
+
+@pytest.mark.parametrize(
+    ("grid", "hint"),
+    [
+        # Blocks for 32 rows, of one row of threads.
+        ("(rows + 31) / 32", "Give the block all of its sides where it is defined: dim3(32, 32)."),
+        ("rows / 3", "give the block more threads along y, or launch as many blocks along it as there are elements."),
+    ],
+)
+def test_a_block_of_one_thread_along_an_axis_is_told_in_place_of_a_division_by_one(grid: str, hint: str) -> None:
+    row = launched("(cols + 31) / 32", grid, tile=(32, 1), block=(32, 1, 1))
+    assert "along y it covers" in row.message
+    assert hint in row.hint
+    assert "Round" not in row.hint
 
 
 def test_blocks_that_are_no_squares_are_not_told_to_swap_axes() -> None:

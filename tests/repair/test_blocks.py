@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.repair.blocks import limit_changes, row_changes
+from grader.repair.blocks import given_block_changes, limit_changes, row_changes
 from grader.repair.faster_changes import shape_changes
 from grader.repair.function import changed
 from grader.repair.host_arguments import host_of
@@ -371,3 +371,31 @@ def test_a_number_of_blocks_that_a_later_line_limits_is_rounded_up() -> None:
 )
 def test_an_argument_is_named_like_a_parameter(text: str, name: str) -> None:
     assert named_like(text, ["mean", "dev"]) == name
+
+
+@pytest.mark.parametrize(
+    ("body", "after"),
+    [
+        ("constexpr int T = 16;\nconst dim3 g(4, 4), block(T);\nrun(k, g, block, d);", "block(T, T);"),
+        ("dim3 block(T);\nrun(k, g, block, d);", "block(T, T);"),
+        # Of another launch's, of more than a square may have, of two sides.
+        ("dim3 block(T);\nk<<<9, block>>>(d);", None),
+        ("dim3 block(256);\nrun(k, g, block, d);", None),
+        ("dim3 block(T, 8);\nrun(k, g, block, d);", None),
+    ],
+)
+def test_a_block_of_one_side_that_a_function_is_handed_gets_a_second_one(body: str, after: str | None) -> None:
+    text = f"#define T 16\n__global__ void k(float *a);\nint main() {{\n{body}\n}}\n"
+    made = [changed(text, c) for c in given_block_changes(parse(SourceText(Path("p.cu"), text, "utf-8")))]
+    assert made == ([text.replace("block(T);", after)] if after is not None else [])
+
+
+def test_a_kernel_without_an_array_of_the_launch_s_size_is_given_no_bytes() -> None:
+    plain = "__global__ void k(float *a, int n) { a[0] = n; }\n"
+    tiled = "__device__ float f(float *a) { extern __shared__ float t[]; return t[0]; }\n"
+    texts = (plain, tiled + plain.replace("= n", "= f(a)"), plain + tiled)
+    counts = []
+    for text in texts:
+        (launch,) = launches_of(parse(SourceText(Path("p.cu"), text + "int main() { k<<<9, 32>>>(d, n); }", "utf-8")))
+        counts.append(len([c for c in shared_changes(launch, {}) if c.detail == "no_bytes"]))
+    assert counts == [0, 1, 0]

@@ -6,6 +6,7 @@ Also which size each axis of a grid runs over.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
@@ -15,7 +16,7 @@ from grader.devices import is_possible_block
 from grader.lab import formula
 from grader.lab.records import Lab, LaunchRule, Variant
 from grader.submission.binding.grids import THE_SIZE, value_at
-from grader.submission.binding.kernel_text import KernelShape
+from grader.submission.binding.kernel_text import AXES, KernelShape
 from grader.submission.binding.reconcile import OF_LAUNCHES, Fact, first
 from grader.submission.binding.roles import sizes_in
 from grader.submission.binding.sizes import NamedSizes, OwnSizes
@@ -316,9 +317,32 @@ def _threads_seen(context: LaunchContext, block: Block) -> Threads:
             if all(_comes_to(context, text, count, probe) for count, probe in at_others)
         ]
         formulas.append(next(iter(fitting), str(threads)))
-        unknown |= (sides if not sides & varied else frozenset()) if fitting else frozenset(own)
+        if fitting:
+            unknown |= sides if not sides & varied else frozenset()
+        elif not _takes_any_block(context, axis):
+            unknown |= frozenset(own)
     depends = any(not text.isdecimal() for text in formulas)
     return Threads(block, tuple(formulas) if depends else (), unknown & set(context.lab.size_names))
+
+
+def _takes_any_block(context: LaunchContext, axis: int) -> bool:
+    """Whether a kernel numbers elements by `blockDim`, and was seen with several blocks that cover a size however many
+    threads they had: 16 threads for 64 elements, 512 for millions.  It may have as many at any other size then."""
+    site, own = context.site, context.own
+    is_named = re.search(rf"\bblockDim\s*\.\s*{AXES[axis]}\b", context.shape.text) is not None
+    if site is None or site.grid is None or site.block is None or not is_named or context.shape.width() is not None:
+        return False
+    seen = [(site.grid, site.block, own.choices())]
+    seen += [(probe.grid, probe.block, own.choices_of(probe.arguments)) for probe in site.probes]
+    has_tile = any(not array.dynamic for array in context.kernel.shared_arrays)
+    if has_tile and any(block[axis] > site.block[axis] for _grid, block, _choices in seen):
+        return False
+    return all(
+        any(
+            -(-sizes.get(over, 0) // block[axis]) == grid[axis] > 1 for sizes in choices for over in context.rule.covers
+        )
+        for grid, block, choices in seen
+    )
 
 
 def _inferred(context: LaunchContext) -> Threads | None:

@@ -567,3 +567,34 @@ def test_a_grid_over_an_oblong_matrix_is_rounded_up() -> None:
     seen = ObservedRuns((SeenRun(("main.cu",), (launch,), ended=True),))
     found = binding(bound(text, find("matmul", ()), observed=seen), "naive").interpretations[0]
     assert (found.launch.covers, found.launch.grid_formula) == (("n*n",), ())
+
+
+@pytest.mark.parametrize(
+    ("index", "blocks", "pinned"),
+    [
+        # As many blocks as it takes, whatever they are: what it was seen with in earnest is as good elsewhere.
+        ("blockIdx.x * blockDim.x + threadIdx.x", (4, 32768), {}),
+        # A number of blocks, or of threads, that nothing tells of other sizes.
+        ("blockIdx.x * blockDim.x + threadIdx.x", (4, 32767), {"n": 1 << 24, "r": 2}),
+        ("blockIdx.x * 16 + threadIdx.x", (4, 32768), {"n": 1 << 24, "r": 2}),
+    ],
+)
+def test_a_kernel_that_was_seen_with_several_blocks_and_covers_the_data_with_each_takes_any(
+    index: str, blocks: tuple[int, int], pinned: dict[str, int]
+) -> None:
+    text = (
+        "__global__ void blur_naive(const float *in, float *out, int count, int radius)\n"
+        f"{{ int i = {index}; if (i < count) out[i] = in[i] + radius; }}\n"
+        "void run(int threads) { blur_naive<<<plan.grid, threads>>>(in, out, count, radius); }"
+    )
+
+    def made(n: int, grid: int, threads: int) -> SeenLaunch:
+        arrays = [SeenArgument(name, "float*", buffer=name, buffer_bytes=4 * n) for name in ("in", "out")]
+        given = (*arrays, SeenArgument("count", "int", n), SeenArgument("radius", "int", 2))
+        return SeenLaunch("blur_naive", (), "main.cu", 3, (grid, 1, 1), (threads, 1, 1), 0, given)
+
+    launches = made(64, blocks[0], 16), made(1 << 24, blocks[1], 512)
+    seen = ObservedRuns((SeenRun(("main.cu",), launches, ended=True),))
+    found = binding(bound(text, find("box-blur"), observed=seen), "naive").interpretations[0]
+    own = {"n": "count", "r": "radius"}
+    assert (found.launch.block, dict(found.pinned)) == ((512, 1, 1), {own[key]: value for key, value in pinned.items()})
