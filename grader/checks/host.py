@@ -296,6 +296,8 @@ def judge_host_code(evidence: Evidence, settings: HostCodeSettings) -> Verdict:
     is_exact = (
         first.kind in ("copy", "crash", "half_blind") and first.message.id not in NOT_EXACT
     ) or first.is_of_events
+    # What is said of a copy that frees says what to do, too.
+    is_exact |= first.message.id.startswith("programs.freed_by_copy")
     hint = None if is_exact else _fault_hint(first.kind)
     if first.message.id in PAST:
         hint = _fault_hint("set")

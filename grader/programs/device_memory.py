@@ -35,6 +35,7 @@ class Allocation:
     block: what of the program's memory was taken for it, whole pages; 0 where it has none for itself.
     digest: of the device's own memory as the host last filled it, "" where that is all zero; None where nobody asked.
     freed_line, freed_file: where the program gave it back; 0 while it has not.
+    freed_after: where the call stands that came before that one, line and file.
     is_told: that it is used although it was freed.
     serial: no other allocation of the run has it.
     width: bytes of an element, as kernels take it; 0 where none has, 1 where that is not known.
@@ -59,6 +60,7 @@ class Allocation:
     meter: Meter = field(default_factory=Meter)
     freed_line: int = 0
     freed_file: str = ""
+    freed_after: tuple[int, str] = (0, "")
     is_told: bool = False
     serial: int = 0
     width: int = 0

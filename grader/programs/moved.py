@@ -62,6 +62,10 @@ class SourceLines:
         """Return texts by file, without the lines that hold nothing."""
         return {file: "\n".join(line for line in lines if not is_empty(line)) for file, lines in self._lines.items()}
 
+    def whole(self, file: str) -> str:
+        """Return the text of a file with all its lines; "" where there is no such file."""
+        return "\n".join(self._lines.get(file, ()))
+
     def has(self, file: str) -> bool:
         return file in self._lines
 

@@ -15,7 +15,7 @@ from grader.programs.device_memory import Allocation, Bytes, Piece
 from grader.programs.records import LIBRARY, MAX_COPIES
 from grader.programs.runtime import silent
 from grader.programs.runtime.arguments import note_read_back
-from grader.programs.runtime.memory import shared_at
+from grader.programs.runtime.memory import freed_by_copy, shared_at
 from grader.programs.runtime.ordering import Place, Stream, StreamAccess
 from grader.programs.runtime.outcomes import falsify, note_largest
 from grader.programs.runtime.registration import load
@@ -90,7 +90,9 @@ def _side(state: State, address: int, place: Place) -> Side:
         if allocation is None or allocation.host:
             freed = state.memory.find_freed(address)
             if freed is not None:
-                message = msg("programs.use_after_free", array=freed.name)
+                message, copied = msg("programs.use_after_free", array=freed.name), freed_by_copy(state, freed)
+                if copied is not None:
+                    message, place = msg("programs.freed_by_copy", **copied[0]), copied[1]
                 raise CudaError(1, state.tell("use_after_free", "error", message, place))
             raise CudaError(1, state.tell("bad_pointer", "error", msg("programs.unknown_pointer"), place))
         return Side(address, allocation, address - allocation.base)

@@ -27,6 +27,7 @@ from grader.programs.runtime.arguments import (
 )
 from grader.programs.runtime.devices import name_of
 from grader.programs.runtime.launch_plans import CONFIGURED, Repeatable, remember
+from grader.programs.runtime.memory import freed_by_copy
 from grader.programs.runtime.ordering import KERNEL, NOWHERE, Pending, Place, Stream, Text
 from grader.programs.runtime.outcomes import Configured, failed, judge, of_null, place_in, refusal, sizes_text
 from grader.programs.runtime.registration import entry_of
@@ -275,7 +276,13 @@ def _tell_unreachable(state: State, record: SeenLaunch, raw: list[bytes]) -> Non
             fault = msg(
                 "programs.freed_before_launch", array=freed.name, kernel=record.display, launch_line=record.line
             )
-            state.tell("use_after_free", "error", fault, Place(freed.freed_line, freed.freed_file))
+            place = Place(freed.freed_line, freed.freed_file)
+            copied = freed_by_copy(state, freed)
+            if copied is not None:
+                data, place = copied
+                of_launch = {"kernel": record.display, "launch_line": record.line}
+                fault = msg("programs.freed_by_copy_before_launch", **data, **of_launch)
+            state.tell("use_after_free", "error", fault, place)
 
 
 def _run(

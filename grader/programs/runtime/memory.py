@@ -11,6 +11,7 @@ from typing import Any
 from grader.devices import UNSET_BYTE
 from grader.message import msg
 from grader.programs.device_memory import Allocation, TooManyAllocations
+from grader.programs.moved import end_of_block
 from grader.programs.runtime.ordering import Place, StreamAccess
 from grader.programs.runtime.state import CudaError, Handlers, ProgramEnded, State
 from grader.programs.sandbox.guest import MARK_BEFORE, SHARED_ALIGNMENT, SHARED_MARK
@@ -25,6 +26,10 @@ _ALLOCATED = re.compile(
 _HANDED_ON = re.compile(
     r"\bcuda\w*(?:Malloc|Alloc)\w*\s*\(\s*(?:\([^()]*\)\s*|reinterpret_cast\s*<[^<>]*>\s*\(\s*)?([A-Za-z_]\w*)\s*[,)]"
 )
+_DESTRUCTOR = re.compile(r"~\s*(\w+)\s*\(\s*(?:void\s*)?\)[\s\w]{0,40}\{")
+_FUNCTION = re.compile(r"\b(\w+)\s*\(([^(){};]{1,2000})\)[\s\w]{0,40}\{")
+MAX_LOOKED_AT = 200_000
+"""Characters of a file in which functions that take objects by value are looked for."""
 PITCH = 512
 MAX_FILLED_BYTES = 64 << 20
 """Largest allocation filled with a pattern; a larger one takes no room where nobody touches it."""
@@ -198,6 +203,44 @@ def free_late(state: State, place: Place, pointer: int, stream: int) -> None:
     release(state, allocation, place)
 
 
+def freed_by_copy(state: State, freed: Allocation) -> tuple[dict[str, str | int], Place] | None:
+    """Return what is said of a function that takes by value the object whose destructor freed an array, and where it
+    does so; None where the array was not freed at the end of such a function, or the class says how it is copied."""
+    file = freed.freed_file
+    text = state.sources.whole(file)[:MAX_LOOKED_AT]
+    last_line, last_file = freed.freed_after
+    if last_file != file:
+        return None
+
+    def line_of(at: int) -> int:
+        return text.count("\n", 0, at) + 1
+
+    for destructor in _DESTRUCTOR.finditer(text):
+        if line_of(destructor.start()) <= freed.freed_line <= line_of(end_of_block(text, destructor.end()) - 1):
+            owner = destructor[1]
+            break
+    else:
+        return None
+    if re.search(rf"(?<![~\w]){owner}\s*\(\s*(?:const\s+)?{owner}\b[^(){{}};]{{0,80}}&", text):
+        return None
+    if re.search(rf"\boperator\s*=\s*\(\s*{owner}\b[^(){{}};]{{0,80}}&&", text):
+        return None
+    by_value = re.compile(rf"(?:const\s+)?{owner}(?:\s*<[^<>]*>)?(?:\s+const)?\s+\w+")
+    row = "".join(state.sources.at(file, last_line, 1))
+    for function in _FUNCTION.finditer(text):
+        name, start = function[1], function.start(2)
+        is_last = line_of(function.start()) <= last_line <= line_of(end_of_block(text, function.end()) - 1)
+        if not is_last and not re.search(rf"\b{name}\s*(?:<[^;{{}}]{{0,80}}>)?\s*<<<", row):
+            continue
+        for parameter in function[2].split(","):
+            if by_value.fullmatch(parameter.strip()):
+                at = start + len(parameter) - len(parameter.lstrip())
+                data = {"function": name, "type": owner, "array": freed.name, "at": freed.freed_line}
+                return data, Place(line_of(at), file)
+            start += len(parameter) + 1
+    return None
+
+
 def _wrong_free(state: State, pointer: int, allocation: Allocation | None, place: Place) -> Any:
     freed = state.memory.find_freed(pointer)
     if freed is not None and freed.is_told:
@@ -208,6 +251,11 @@ def _wrong_free(state: State, pointer: int, allocation: Allocation | None, place
         message = msg("programs.double_free", array=freed.name)
         if before == place:
             message = msg("programs.double_free_again", array=freed.name)
+            copied = freed_by_copy(state, freed)
+            if copied is not None:
+                data, taken = copied
+                freed.is_told = True
+                return state.tell("double_free", "error", msg("programs.freed_by_copy", **data), taken)
         elif before.line and before.file == place.file:
             message = msg("programs.double_free_of", array=freed.name, at=before.line)
         return state.tell("double_free", "error", message, place)
@@ -233,6 +281,7 @@ def release(state: State, allocation: Allocation, place: Place) -> None:
     if allocation.pool is not None:
         allocation.pool.give_back(allocation.size)
     allocation.freed_line, allocation.freed_file = place.line, place.file
+    allocation.freed_after = state.called_before.line, state.called_before.file
     state.memory.free(allocation)
 
 

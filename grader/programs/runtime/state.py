@@ -180,7 +180,8 @@ class State:
         """Launches, by all that decides it, that the device does not refuse."""
         self.managed: list[tuple[int, str, int, int]] = []
         self.variables: dict[tuple[int, str], Allocation | None] = {}
-        self.device_flags, self.called_at = 0, ordering.NOWHERE
+        self.device_flags = 0
+        self.called_before = self.called_at = ordering.NOWHERE
         self.device_limits: dict[int, int] = {}
         """Limits that the program has set, by `cudaLimit`."""
         self.pools: dict[int, Any] = {}

@@ -418,7 +418,7 @@ def _call(state: State, name: str, function: Callable[..., int | None]) -> Calla
             state.loads_first = False
             registration.load_all(state)
         state.tick()
-        state.calling, state.called_at = name, place
+        state.calling, state.called_before, state.called_at = name, state.called_at, place
         if is_library:
             state.ask("library", place)
         if arrives and state.fault is not None:
