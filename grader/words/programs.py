@@ -159,11 +159,12 @@ PROGRAMS: Texts = {
     ),
     "freed_by_copy": N_(
         "{function} takes a {type} by value: the destructor of that copy frees {array} (line {at}), which the original "
-        "still holds. Take it by reference, and delete the copy constructor of {type}."
+        "still holds. Pass a reference (to a kernel, the pointer), and delete the copy constructor of {type}."
     ),
     "freed_by_copy_before_launch": N_(
         "{function} takes a {type} by value: the destructor of that copy frees {array} (line {at}), which the launch "
-        "of {kernel} in line {launch_line} still uses. Take it by reference, and delete the copy constructor of {type}."
+        "of {kernel} in line {launch_line} still uses. Pass a reference (to a kernel, the pointer), and delete the "
+        "copy constructor of {type}."
     ),
     "count_of_bytes": N_(
         "{array} has {bytes} bytes, which is as many as {kernel} expects elements: cudaMalloc takes a size in "

@@ -280,8 +280,8 @@ def _tell_unreachable(state: State, record: SeenLaunch, raw: list[bytes]) -> Non
             copied = freed_by_copy(state, freed)
             if copied is not None:
                 data, place = copied
-                of_launch = {"kernel": record.display, "launch_line": record.line}
-                fault = msg("programs.freed_by_copy_before_launch", **data, **of_launch)
+                data |= {"kernel": record.display, "launch_line": record.line}
+                fault = msg("programs.freed_by_copy_before_launch", **data)
             state.tell("use_after_free", "error", fault, place)
 
 
