@@ -186,6 +186,15 @@ ENDS: Texts = {
     "double_free": N_("{array} is freed twice."),
     "double_free_of": N_("{array} is freed twice: line {at} has already freed it."),
     "double_free_again": N_("{array} is freed twice: this line is executed more than once."),
+    "freed_by_copy": N_(
+        "{function} takes a {type} by value: the destructor of that copy frees {array} (line {at}), which the original "
+        "still holds. Pass a reference (to a kernel, the pointer), and delete the copy constructor of {type}."
+    ),
+    "freed_by_copy_before_launch": N_(
+        "{function} takes a {type} by value: the destructor of that copy frees {array} (line {at}), which the launch "
+        "of {kernel} in line {launch_line} still uses. Pass a reference (to a kernel, the pointer), and delete the "
+        "copy constructor of {type}."
+    ),
     "gave_up": N_(
         "{call} succeeds here, and yet the program ends right after it, with exit code {code}: is the check of its "
         "result the wrong way round?"

@@ -157,15 +157,6 @@ PROGRAMS: Texts = {
     "freed_before_launch": N_(
         "{array} is freed here, before the launch of {kernel} in line {launch_line}, which uses it."
     ),
-    "freed_by_copy": N_(
-        "{function} takes a {type} by value: the destructor of that copy frees {array} (line {at}), which the original "
-        "still holds. Pass a reference (to a kernel, the pointer), and delete the copy constructor of {type}."
-    ),
-    "freed_by_copy_before_launch": N_(
-        "{function} takes a {type} by value: the destructor of that copy frees {array} (line {at}), which the launch "
-        "of {kernel} in line {launch_line} still uses. Pass a reference (to a kernel, the pointer), and delete the "
-        "copy constructor of {type}."
-    ),
     "count_of_bytes": N_(
         "{array} has {bytes} bytes, which is as many as {kernel} expects elements: cudaMalloc takes a size in "
         "bytes, so multiply by sizeof."
