@@ -350,15 +350,15 @@ def judge_technique(evidence: Evidence, settings: TechniqueSettings) -> Verdict:
 
 
 def _hint_of_reads(evidence: Evidence, counters: Counters, reads: float, allowed: float) -> Message:
-    """A block that loads each element of its tiles once reads too much only because it is small, as does one that
-    would even then."""
+    """A block that loads each element of its tiles once reads too much only because it is small, as does one whose
+    tiles are so small that they would even then."""
     inputs = sum(p.is_input for p in evidence.lab.parameters)
     interpretation = evidence.interpretation
     plan = interpretation.launch if interpretation is not None else None
     if plan is not None and len(plan.tile) == inputs == len(plan.covers) == 2:
         extents = [counters.size.get(name, 0) for name in plan.covers]
         of_tiles = sum(-(-extent // step) for extent, step in zip(extents, plan.tile, strict=True)) / 2
-        if reads <= of_tiles or of_tiles > allowed:
+        if reads <= of_tiles or (of_tiles > allowed and max(plan.tile) < 16):
             return msg("checks.technique.hint_small_tile", shape="×".join(str(n) for n in plan.tile))
     return msg("checks.technique.hint_reads")
 

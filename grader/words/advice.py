@@ -178,7 +178,9 @@ HOST_MEMORY: Texts = {
         "from 0, is accessed."
     ),
     "host_freed": N_("The host uses memory here that was freed in line {freed}; it was allocated in line {at}."),
-    "host_freed_again": N_("The memory that is freed here was already freed in line {freed}."),
+    "host_freed_again": N_(
+        "The memory that is freed here was already freed in line {freed}; it was allocated in line {at}."
+    ),
 }
 """What the host does with memory of its own."""
 
