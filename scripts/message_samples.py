@@ -39,6 +39,7 @@ DATA: Mapping[str, Value] = {
     "piece": "<=",
     "quoted": "i <= n",
     "at": 47,
+    "freed": 58,
     "given": "rows=0",
     "calls": 6,
     "function": "scan",

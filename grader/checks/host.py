@@ -301,6 +301,8 @@ def judge_host_code(evidence: Evidence, settings: HostCodeSettings) -> Verdict:
     hint = None if is_exact else _fault_hint(first.kind)
     if first.message.id in PAST:
         hint = _fault_hint("set")
+    elif first.message.id.startswith("programs.host_beyond"):
+        hint = _fault_hint("beyond")
     elif first.message.id == SHORT:
         hint = msg("checks.host_code.hint_symbol", name=str(first.message.data["array"]))
     return failed(

@@ -294,7 +294,10 @@ def _run(sources: Sequence[SourceText], run: SeenRun, choices: int, file: str) -
 
 
 def _is_right(observation: Observation, least: int) -> bool:
-    """Whether a changed program calls all results right, in as many lines as before it was changed at least."""
+    """Whether a changed program calls all results right, in as many lines as before it was changed at least, and keeps
+    to its own memory: what lies beyond an array is not compared."""
+    if any(finding.message.id.startswith("programs.host_") for finding in observation.findings):
+        return False
     words = said(observation)
     is_whole = observation.exit is not None or is_limit(observation.cause)
     return is_whole and len(words) >= least and all(word.is_right for word in words)

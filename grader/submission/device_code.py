@@ -100,11 +100,12 @@ def find_header(name: str, *places: Path) -> Path | None:
 
 
 MAX_HEADERS = 32
-# The first headers that are not there tell enough.
-MAX_MISSING = 32
+MAX_MISSING = 32  # The first headers that are not there tell enough.
+_DECLARATIONS = {"function", "prototype", "variable", "type", "instantiation"}
 
 _WORD = re.compile(r"[^\W\d]\w*")
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b[^\n]*", re.MULTILINE)
+_CONDITIONAL = re.compile(r"^[ \t]*#[ \t]*(if|endif)", re.MULTILINE)
 _HOST_WORDS = re.compile(
     r"\bcuda[A-Z]\w*|\bcu(blas|rand|fft)\w*|<<<|<<\s+<|\bstd\s*::|\b(fprintf|fopen|fclose|scanf|sscanf|fscanf|cout|cin|cerr"
     r"|endl|rand|srand|time|clock_gettime|gettimeofday|exit|abort|calloc|realloc|getenv|system|fgets|puts|throw|try"
@@ -188,8 +189,7 @@ def device_code(
 
 
 def _words(text: str) -> set[str]:
-    # What a comment or a header's name has in common with a function or a class does not use it: a header's host code
-    # would be compiled for the device.
+    # A comment's or a header's name uses no function: a header's host code would be compiled for the device.
     spend_on(len(text))
     return set(_WORD.findall(_INCLUDE.sub("", without_comments(text))))
 
@@ -340,19 +340,19 @@ class _Blanking:
             # `using namespace std;` has nothing for kernels; the file's own and CUDA's namespaces do.
             words = set(_WORD.findall(self.span(item)))
             return "std" in words or not words & (_DEVICE_NAMESPACES | self.namespaces)
-        return item.kind in {"function", "prototype", "variable", "type", "instantiation"}
+        # Around `extern "C"` alone stands a condition, whose end is within what it declares: that stays.
+        ends = _CONDITIONAL.findall(self.span(item))
+        return item.kind in _DECLARATIONS and ends.count("if") == ends.count("endif")
 
     def mark_host_methods(self, blank: bytearray, item: Item) -> None:
         """Blank a struct's methods that only the host can run: with streams, allocations, copies."""
         if item.kind not in {"type", "variable"}:
             return
-        methods = [
-            (inner, self.parsed.text(inner)) for inner in descendants(item.node) if inner.type == "function_definition"
-        ]
-        methods = [(inner, without_comments(text)) for inner, text in methods if "__device__" not in text]
+        inner_functions = (inner for inner in descendants(item.node) if inner.type == "function_definition")
+        methods = [(inner, without_comments(self.parsed.text(inner))) for inner in inner_functions]
+        methods = [(inner, text) for inner, text in methods if "__device__" not in text]
         of_host = [inner for inner, text in methods if _HOST_WORDS.search(text)]
-        # A method that calls one of these is the host's too.
-        pending = list(of_host)
+        pending = list(of_host)  # A method that calls one of these is the host's too.
         while pending:
             name = declared_name(pending.pop().child_by_field_name("declarator"))
             if name in item.names:

@@ -141,6 +141,7 @@ HOST_CODE: Texts = {
     "hint_symbol": N_("To copy the whole of {name}, copy sizeof({name}) bytes."),
     "hint_set": N_("Compare the number of bytes with what was allocated: which of the two does the array need?"),
     "hint_copy": N_("Check the arguments of the copy, and what it returns."),
+    "hint_beyond": N_("Compare the index with the size of the array: which of the two is wrong?"),
     "hint_lifetime": N_(
         "Free each array once, by the function that goes with its allocation, after the last launch and the last copy "
         "that use it."

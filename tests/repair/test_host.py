@@ -104,8 +104,6 @@ COMPARES = """    onHost(h.data(), spare.data(), rows, cols);
             f"An index in line 10 is wrong. The wrong name there is cols. One change there removes this fault, {OWN}",
         ),
         ("c < cols; c++) t", "c < cols - 1; c++) t", "The end of the loop in line 10 is wrong."),
-        # What compares is left to its author.
-        ("!= spare[i]", "!= spare[i + 1]", "Work out one element by hand"),
     ],
 )
 def test_a_wrong_reference_is_no_kernels_fault(
@@ -122,6 +120,19 @@ def test_a_wrong_reference_is_no_kernels_fault(
         assert [line.strip("+ ") for line in failed.repair.diff if line[0] == "+"] == [
             line.strip() for line in REFERENCE.split("\n") if right in line
         ]
+
+
+@pytest.mark.slow
+def test_a_check_that_reads_beyond_its_array_is_told_at_its_line(tmp_path: Path, graded: Grade) -> None:
+    path = tmp_path / "transpose.cu"
+    text = HEAD.replace("int main() {", REFERENCE) + COMPARES
+    path.write_text(text.replace("!= spare[i]", "!= spare[i + 1]"))
+    (failed,) = (c for c in graded("transpose", path).checks if c.variant == "naive" and c.status == "fail")
+    assert (failed.check, failed.line, failed.earned) == ("host_code", 27, 1.0)
+    assert "it has 28800 bytes, and byte 28800, counted from 0, is accessed here" in failed.message
+    assert failed.hint == "Compare the index with the size of the array: which of the two is wrong?"
+    # What compares is left to its author.
+    assert failed.repair is None
 
 
 UNIFIED = """#include <cstdio>

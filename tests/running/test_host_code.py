@@ -221,7 +221,7 @@ int main() { give(); float *p; cudaMallocHost(&p, bytes); memcpy(p, h, bytes);
 mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); if (cudaGetLastError()) return 1;
 cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost); int bad = r[0] != e[0];
 free(p); return bad; }""",
-        [("lifetime", "free(p)")],
+        [("crash", "free(p)")],
     ),
     "memory of both kinds by one name": (
         """
