@@ -40,6 +40,7 @@ DATA: Mapping[str, Value] = {
     "quoted": "i <= n",
     "at": 47,
     "freed": 58,
+    "sides": "32, 32",
     "given": "rows=0",
     "calls": 6,
     "function": "scan",
