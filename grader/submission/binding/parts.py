@@ -7,6 +7,7 @@ launch of all their blocks does from the beginning.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ from grader.submission.cpp.tree import ParsedFile, text_without_comments
 from grader.submission.kernels.kernel import kernels_in, local_values
 from grader.submission.kernels.records import ObservedRuns, SeenLaunch, SeenRun, each_once
 
+_WORD = re.compile(r"\w+")
 _BLOCK = re.compile(r"\bblockIdx\s*\.\s*([xyz])\b")
 _OF_GRID = re.compile(r"\b(?:gridDim|this_grid|grid_group|asm)\b")
 _KNOWS_BLOCKS = re.compile(r"\b(?:blockIdx|gridDim|this_grid|grid_group|asm)\b")
@@ -94,24 +96,22 @@ def _offsets(parsed: ParsedFile) -> dict[str, _Offset]:
         body = parsed.functions[kernel.name].node.child_by_field_name("body")
         text = text_without_comments(parsed, body) if body is not None else ""
         numbers = [p.name for p in kernel.parameters if not p.is_pointer and p.dtype in _INTEGERS]
-        for match in _VALUE.finditer(text) if not _OF_GRID.search(text) else ():
+        if _OF_GRID.search(text):
+            continue
+        # Counted once: a text may have thousands of values.
+        all_axes, words = Counter(_BLOCK.findall(text)), Counter(_WORD.findall(text))
+        if words["blockIdx"] != all_axes.total():
+            continue
+        for match in _VALUE.finditer(text):
             axes = _BLOCK.findall(match[1])
-            if len(axes) != 1 or len(_BLOCK.findall(text)) != _other_axes(text, axes[0]) + 1:
+            if len(axes) != 1 or all_axes[axes[0]] != 1:
                 continue
-            added = [name for name in numbers if re.search(rf"\b{name}\b", match[1])]
-            added = [name for name in added if len(re.findall(rf"\b{name}\b", text)) == 1]
-            if (
-                added
-                and _SUM.fullmatch(match[1])
-                and len(re.findall(r"\bblockIdx\b", text)) == len(_BLOCK.findall(text))
-            ):
+            of_value = set(_WORD.findall(match[1]))
+            added = [name for name in numbers if name in of_value and words[name] == 1]
+            if added and _SUM.fullmatch(match[1]):
                 values = local_values(parsed, body) if body is not None else dict[str, Expression]().get
                 offsets[kernel.name] = _Offset(added[0], _AXES.index(axes[0]), match[1], parsed.constants, values)
     return offsets
-
-
-def _other_axes(text: str, axis: str) -> int:
-    return sum(other != axis for other in _BLOCK.findall(text))
 
 
 @dataclass(slots=True)
