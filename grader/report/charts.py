@@ -21,7 +21,7 @@ from grader.report.views import VariantView
 from grader.result import Variant
 
 BINARY_STEPS = (1, 2, 4, 8, 10)
-"""Steps between ticks, of a power of ten: 8, 16, 24 where matplotlib would write 6, 12, 18 or 5, 10, 15."""
+"""Steps between ticks, of a power of ten: 8, 16, 24, as threads and banks are counted, not 5, 10, 15."""
 
 
 @dataclass(frozen=True, slots=True)

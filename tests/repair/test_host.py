@@ -123,6 +123,21 @@ def test_a_wrong_reference_is_no_kernels_fault(
 
 
 @pytest.mark.slow
+def test_no_reference_is_changed_to_agree_with_results_that_nobody_copies_back(tmp_path: Path, graded: Grade) -> None:
+    lines = (HEAD.replace("int main() {", REFERENCE) + COMPARES).splitlines(keepends=True)
+    path = tmp_path / "transpose.cu"
+    path.write_text("".join(line for line in lines if "DeviceToHost" not in line))
+    (failed,) = (c for c in graded("transpose", path).checks if c.variant == "naive" and c.status == "fail")
+    assert failed.check == "host_code"
+    assert failed.hint.startswith("A copy of the results to the host is missing after line 25.")
+    assert failed.repair is not None
+    # A reference that computes nothing would agree as well.
+    assert [line for line in failed.repair.diff if line[0] in "+-"] == [
+        "+    cudaMemcpy(back.data(), e, bytes, cudaMemcpyDeviceToHost);"
+    ]
+
+
+@pytest.mark.slow
 def test_a_check_that_reads_beyond_its_array_is_told_at_its_line(tmp_path: Path, graded: Grade) -> None:
     path = tmp_path / "transpose.cu"
     text = HEAD.replace("int main() {", REFERENCE) + COMPARES

@@ -39,6 +39,13 @@ def test_lines_and_columns_stay(path: Path) -> None:
     assert all(n in (o, " ") for a, b in zip(old, new, strict=True) for o, n in zip(a, b, strict=True))
 
 
+def test_the_end_of_a_condition_within_a_declaration_stays() -> None:
+    linkage = ["#ifdef __cplusplus", 'extern "C"', "#endif", "void twice(int *p, int n);"]
+    kernel = "__global__ void k(int *p) { p[0] *= 2; }"
+    plain = ["void once(int *p)", "{", "#ifdef SLOW", "    wait();", "#endif", "}"]
+    assert kept_lines("\n".join([*linkage, *plain, kernel])) == [*linkage, kernel]
+
+
 def test_a_template_goes_with_the_method_of_the_host_that_it_is_of() -> None:
     text = """
 struct Log {

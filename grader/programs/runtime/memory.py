@@ -28,7 +28,7 @@ _HANDED_ON = re.compile(
 )
 _DESTRUCTOR = re.compile(r"~\s*(\w+)\s*\(\s*(?:void\s*)?\)[\s\w]{0,40}\{")
 _FUNCTION = re.compile(r"\b(\w+)\s*\(([^(){};]{1,2000})\)[\s\w]{0,40}\{")
-MAX_LOOKED_AT = 200_000
+MAX_SOURCE_CHARS = 200_000
 """Characters of a file in which functions that take objects by value are looked for."""
 PITCH = 512
 MAX_FILLED_BYTES = 64 << 20
@@ -207,7 +207,7 @@ def freed_by_copy(state: State, freed: Allocation) -> tuple[dict[str, str | int]
     """Return what is said of a function that takes by value the object whose destructor freed an array, and where it
     does so; None where the array was not freed at the end of such a function, or the class says how it is copied."""
     file = freed.freed_file
-    text = state.sources.whole(file)[:MAX_LOOKED_AT]
+    text = state.sources.whole(file)[:MAX_SOURCE_CHARS]
     last_line, last_file = freed.freed_after
     if last_file != file:
         return None
